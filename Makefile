@@ -1,0 +1,32 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
+
+.PHONY: demo test check clean
+
+# Each stamp is one installed set of extras; a change of the project's metadata makes it anew.
+$(VENV)/.plot: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) torch
+	$(PIP) -e '.[plot]'
+	touch $@
+
+$(VENV)/.test: $(VENV)/.plot
+	$(PIP) -e '.[plot,parquet,test]'
+	touch $@
+
+demo: $(VENV)/.plot        ## train on embedded data, print what was found, draw a picture
+	$(BIN)/sklar demo --out demo
+
+check: $(VENV)/.test       ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: check                ## everything CI runs
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+clean:
+	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache

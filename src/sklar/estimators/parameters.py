@@ -1,0 +1,46 @@
+"""The constructor words as one declared table: validated in `fit`, and the source of the tests' bad values."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from sklar.model.selection import COVARIANCES
+from sklar.training.runtime import DEVICES
+
+Constraints = dict[str, list[Any]]
+
+SHARED: Constraints = {
+    "objective": [StrOptions({"joint"})],
+    "covariance": [StrOptions(set(COVARIANCES))],
+    "rank": [Interval(Integral, 1, None, closed="left")],
+    "temperature": [Interval(Real, 0, None, closed="neither")],
+    "choice_hidden": [Interval(Integral, 1, None, closed="left")],
+    "predict_hidden": [Interval(Integral, 1, None, closed="left")],
+    "activation": [StrOptions({"relu", "selu"})],
+    "loadings_activation": [StrOptions({"tanh", "relu"})],
+    "max_epochs": [Interval(Integral, 1, None, closed="left")],
+    "batch_size": [Interval(Integral, 2, None, closed="left")],
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "weight_decay": [Interval(Real, 0, None, closed="left")],
+    "n_folds": [Interval(Integral, 2, None, closed="left")],
+    "validation_fraction": [Interval(Real, 0, 1, closed="left")],
+    "patience": [Interval(Integral, 1, None, closed="left")],
+    "device": [StrOptions(set(DEVICES))],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+}
+
+SELECTOR: Constraints = {
+    "penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+    **SHARED,
+}
+
+RANKER: Constraints = {
+    "k": [None, Interval(Integral, 1, None, closed="left")],
+    **SHARED,
+    "step_exponent": [Interval(Real, 0, 1, closed="left")],
+    "correlation_strength": [Interval(Real, 0, None, closed="left")],
+}

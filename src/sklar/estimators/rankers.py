@@ -1,0 +1,178 @@
+"""Top-k feature ranking: exactly k features a row, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sklar.estimators.base import CopulaEstimator
+from sklar.estimators.parameters import RANKER
+from sklar.estimators.tasks import ClassifierTask, RegressorTask
+from sklar.model.selection import SelectionModel
+from sklar.model.topk_mask import ranking
+from sklar.training.runtime import generator_on, resolve_device
+
+
+DEFAULT_K = 10
+PROBABILITY_DRAWS = 256
+
+
+class _WordAndMethod:
+    """An attribute that is stored like a constructor word and called like a method.
+
+    `rank` is the paper's word for the columns of L and the natural verb of a ranker. scikit-learn stores words
+    as attributes, which would hide the method: here the value goes to the instance, `get_params` reads it from
+    there, and the name on the instance is the method.
+    """
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.__doc__ = method.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        return self.method if instance is None else self.method.__get__(instance, owner)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)[self.name] = value
+
+
+class CopulaRanker(CopulaEstimator):
+    """The constructor words and answers that both rankers share."""
+
+    _parameter_constraints = RANKER
+
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        objective: str = "joint",
+        covariance: str = "low-rank",
+        rank: int = 8,
+        temperature: float = 1.0,
+        step_exponent: float = 0.0,
+        correlation_strength: float = 1.0,
+        choice_hidden: int = 100,
+        predict_hidden: int = 200,
+        activation: str = "relu",
+        loadings_activation: str = "tanh",
+        max_epochs: int = 1000,
+        batch_size: int = 1000,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-3,
+        n_folds: int = 4,
+        validation_fraction: float = 0.2,
+        patience: int = 50,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.k = k
+        self.objective = objective
+        self.covariance = covariance
+        self.rank = rank
+        self.temperature = temperature
+        self.step_exponent = step_exponent
+        self.correlation_strength = correlation_strength
+        self.choice_hidden = choice_hidden
+        self.predict_hidden = predict_hidden
+        self.activation = activation
+        self.loadings_activation = loadings_activation
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.n_folds = n_folds
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor words, as in scikit-learn."""
+        return {**super().get_params(deep), "rank": vars(self)["rank"]}
+
+    @_WordAndMethod
+    def rank(self, X: Any) -> np.ndarray:
+        """The k features that decide each row, best first, as column numbers: int (n, k)."""
+        rows, k = self._check_rows(X), self._k()
+        return self._map_rows(rows, lambda model, x: ranking(model.scores(x), k), k, int)
+
+    def selection_proba(self, X: Any) -> Any:
+        """How sure: P(z_i = 1 | x), float (n, d), estimated from 256 draws of the copula.
+
+        All rows share the same draws, so the answer is deterministic and a row's does not depend on the others.
+        """
+        device = resolve_device(self.device)
+
+        def answer(model: SelectionModel, x: Tensor) -> Tensor:
+            generator = generator_on(device, 0)
+            choice = model.choice(x)
+            total = torch.zeros_like(choice.scores)
+            for _ in range(PROBABILITY_DRAWS):
+                total += model.sample(choice, (1, 1), generator)
+            return total / PROBABILITY_DRAWS
+
+        return self._per_feature(X, answer, float)
+
+    def _check_width(self, n_features: int) -> None:
+        if self.k is not None and self.k > n_features:
+            raise ValueError(f"k must be at most the number of features; got k={self.k} for {n_features} features")
+
+    def _k(self) -> int:
+        return min(DEFAULT_K, self.n_features_in_) if self.k is None else self.k
+
+    def _architecture_words(self) -> dict[str, Any]:
+        return {
+            "k": self._k(),
+            "step_exponent": float(self.step_exponent),
+            "correlation_strength": float(self.correlation_strength),
+        }
+
+
+class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
+    """For every row, the k features that decide its class, best first.
+
+    Parameters
+    ----------
+    k : int or None
+        Features a row; None is 10, or all where there are fewer.
+    step_exponent : float in [0, 1)
+        delta of the top-k relaxation: each of its k steps moves by t^delta.
+    correlation_strength : float
+        tau in R = Norm(I + tau L L^T); 0 makes the gates independent.
+
+    The other words are those of `CopulaSelectorClassifier`. `rank` is both a word (the columns p of L) and a
+    method (the ranking of each row).
+
+    Examples
+    --------
+    >>> from sklar import CopulaRankerClassifier
+    >>> from sklar.datasets import make_synthetic
+    >>> X, y, relevant = make_synthetic("syn1", n_samples=300, random_state=0)
+    >>> ranker = CopulaRankerClassifier(k=2, max_epochs=5, random_state=0).fit(X, y)
+    >>> ranker.rank(X).shape, set(ranker.select(X).sum(axis=1).tolist())
+    ((300, 2), {2})
+    """
+
+
+class CopulaRankerRegressor(RegressorTask, CopulaRanker):
+    """For every row, the k features that decide its value, best first.
+
+    The words are those of `CopulaRankerClassifier`; the loss is the squared error of the standardised target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklar import CopulaRankerRegressor
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> CopulaRankerRegressor(k=1, max_epochs=5, random_state=0).fit(X, X[:, 0] * 3).rank(X).shape
+    (200, 1)
+    """

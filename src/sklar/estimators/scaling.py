@@ -1,0 +1,49 @@
+"""Columns to mean 0 and deviation 1, and the checks that name the column at fault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+# A value further out than this many deviations counts as this far: nothing downstream can overflow.
+FURTHEST_DEVIATION = 100.0
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What makes a table's columns comparable."""
+
+    centre: np.ndarray  # (d,)
+    spread: np.ndarray  # (d,)
+
+    @classmethod
+    def of(cls, X: np.ndarray, names: list[str]) -> Scaling:
+        """The scaling of a table; constant columns become 0."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre = X.mean(axis=0, dtype=np.float64)
+            spread = X.std(axis=0, dtype=np.float64)
+        too_large = np.flatnonzero(~np.isfinite(spread) | ~np.isfinite(centre))
+        if len(too_large):
+            raise ValueError(f"column {names[too_large[0]]!r} has values too large to square; rescale it")
+        rounding = 10 * np.finfo(np.float64).eps * np.abs(centre) * np.sqrt(len(X))
+        return cls(centre, np.where(spread > rounding, spread, 1.0))
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """(X - centre) / spread, in float64, clipped far out."""
+        scaled = X - self.centre
+        scaled /= self.spread
+        return np.clip(scaled, -FURTHEST_DEVIATION, FURTHEST_DEVIATION, out=scaled)
+
+
+def require_finite(X: np.ndarray, names: list[str]) -> None:
+    """Raise, naming the first column that holds NaN or infinity."""
+    if not np.issubdtype(X.dtype, np.floating):
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        suspects = np.flatnonzero(~np.isfinite(X.sum(axis=0)))  # a sum can also overflow: look closer
+    for j in suspects:
+        bad = np.flatnonzero(~np.isfinite(X[:, j]))
+        if len(bad):
+            what = "NaN" if np.isnan(X[bad[0], j]) else "infinity (inf)"
+            raise ValueError(f"column {names[j]!r} contains {what} (first in row {bad[0]}); X must be finite")

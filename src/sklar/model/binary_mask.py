@@ -1,0 +1,26 @@
+"""The binary mask (Algorithm 2): as many features as a row needs."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def relaxed_mask(scores: Tensor, noise: Tensor, temperature: float) -> Tensor:
+    """z~ = sigmoid((g + alpha) / t), with g logistic noise."""
+    return torch.sigmoid((noise + scores) / temperature)
+
+
+def hard_mask(scores: Tensor, noise: Tensor) -> Tensor:
+    """z = round(z~) = 1{g + alpha > 0}, so that P(z_i = 1) = sigmoid(alpha_i) whatever the copula."""
+    return noise + scores > 0
+
+
+def straight_through(hard: Tensor, relaxed: Tensor) -> Tensor:
+    """The hard mask forward, the relaxed mask's gradient backward."""
+    return hard.to(relaxed.dtype) + (relaxed - relaxed.detach())
+
+
+def most_probable_mask(scores: Tensor) -> Tensor:
+    """The mask without noise: the features with P(z_i = 1) > 1/2."""
+    return scores > 0

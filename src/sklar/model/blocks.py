@@ -1,0 +1,34 @@
+"""Which features may depend on each other: blocks of correlated features, for covariance="block"."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def correlated_blocks(X: np.ndarray, threshold: float = 0.3) -> tuple[tuple[int, ...], ...]:
+    """Group features by agglomerative clustering (average linkage) on 1 - |correlation|.
+
+    Features of mean absolute correlation above `threshold` share a block; constant features stand alone.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 1.1, 0.3], [2.0, 2.1, -0.2], [3.0, 2.9, 0.1], [4.0, 4.2, -0.1]])
+    >>> correlated_blocks(x, threshold=0.9)
+    ((0, 1), (2,))
+    """
+    from sklearn.cluster import AgglomerativeClustering
+
+    n_features = X.shape[1]
+    if n_features == 1:
+        return ((0,),)
+    centred = X - X.mean(axis=0)
+    norms = np.sqrt((centred**2).sum(axis=0))
+    unit = centred / np.where(norms > 0, norms, 1)
+    distance = np.clip(1 - np.abs(unit.T @ unit), 0, 1)
+    np.fill_diagonal(distance, 0)
+    clustering = AgglomerativeClustering(
+        n_clusters=None, metric="precomputed", linkage="average", distance_threshold=1 - threshold
+    )
+    labels = clustering.fit_predict(distance)
+    blocks = (tuple(int(i) for i in np.flatnonzero(labels == label)) for label in np.unique(labels))
+    return tuple(sorted(blocks))

@@ -1,0 +1,172 @@
+"""The covariances of the gates: one family, Sigma = L L^T + diag(sigma^2), and four shapes of L.
+
+The paper factorises Sigma by Cholesky, at O(d^3). It need not: q = L xi + sigma * eps has exactly that
+covariance, at the cost of one product with L. The Cholesky draw lives in the tests, as the oracle.
+
+Every covariance broadcasts over leading axes (replicas, rows); d is the last axis of a draw.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+# The least standard deviation a gate's own noise can have. Where L and sigma both vanish a correlation is not
+# defined; with this floor such a gate is independent, and every marginal stays exact.
+SMALLEST_SIGMA = 1e-3
+
+
+class Covariance(ABC):
+    """Sigma = L L^T + diag(sigma^2). A subclass says what L is: `mix`, `row_scale`, `row_norm`, `matrix`."""
+
+    n_factors: int  # length of xi
+
+    def __init__(self, sigma: Tensor) -> None:
+        self.sigma = sigma.abs().clamp_min(SMALLEST_SIGMA)  # (..., d)
+
+    @abstractmethod
+    def mix(self, xi: Tensor) -> Tensor:
+        """L xi: (..., n_factors) -> (..., d)."""
+
+    @abstractmethod
+    def row_norm(self) -> Tensor:
+        """|L_i|, the Euclidean norm of each row of L: (..., d)."""
+
+    @abstractmethod
+    def matrix(self) -> Tensor:
+        """L itself, dense: (..., d, n_factors)."""
+
+    def draw(self, batch_shape: Sequence[int], generator: torch.Generator | None = None) -> Tensor:
+        """q ~ N(0, Sigma), one draw for every entry of `batch_shape`: (*batch_shape, d)."""
+        eps = self._normal((*batch_shape, self.sigma.shape[-1]), generator)
+        return self.mix(self._normal((*batch_shape, self.n_factors), generator)) + self.sigma * eps
+
+    def deviation(self) -> Tensor:
+        """sqrt(Sigma_ii), without overflow where its square would: (..., d)."""
+        return torch.hypot(self.row_norm(), self.sigma)
+
+    def variance(self) -> Tensor:
+        """Sigma_ii: (..., d)."""
+        return self.deviation().square()
+
+    def dense(self) -> Tensor:
+        """Sigma: (..., d, d)."""
+        loadings = self.matrix()
+        return loadings @ loadings.mT + torch.diag_embed(self.sigma.square())
+
+    def correlation(self) -> Tensor:
+        """R = Norm(Sigma): (..., d, d)."""
+        deviation = self.deviation()
+        loadings = self.matrix() / deviation.unsqueeze(-1)
+        return loadings @ loadings.mT + torch.diag_embed((self.sigma / deviation).square())
+
+    def _normal(self, shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+        return torch.randn(shape, generator=generator, device=self.sigma.device, dtype=self.sigma.dtype)
+
+
+class Independent(Covariance):
+    """L = 0: every gate alone, the paper's NOLA."""
+
+    n_factors = 0
+
+    def mix(self, xi: Tensor) -> Tensor:
+        """Zero."""
+        return xi.new_zeros(())
+
+    def row_norm(self) -> Tensor:
+        """Zero."""
+        return torch.zeros_like(self.sigma)
+
+    def matrix(self) -> Tensor:
+        """No columns: (..., d, 0)."""
+        return self.sigma.new_zeros((*self.sigma.shape, 0))
+
+
+class LowRank(Covariance):
+    """L is d x p; with p = d it is the paper's full-rank scheme."""
+
+    def __init__(self, loadings: Tensor, sigma: Tensor) -> None:
+        super().__init__(sigma)
+        self.loadings = loadings  # (..., d, p)
+        self.n_factors = loadings.shape[-1]
+
+    def mix(self, xi: Tensor) -> Tensor:
+        """L xi, row by row."""
+        return (self.loadings @ xi.unsqueeze(-1)).squeeze(-1)
+
+    def row_norm(self) -> Tensor:
+        """|L_i|, scaled by the largest entry so that squares neither overflow nor vanish."""
+        scale = _safe_scale(self.loadings.detach().abs().amax(-1, keepdim=True))
+        return scale.squeeze(-1) * _norm(self.loadings / scale)
+
+    def matrix(self) -> Tensor:
+        """L as it is."""
+        return self.loadings
+
+
+class FullRank(LowRank):
+    """Sigma = L L^T with L d x d. The floor on sigma is all that is added."""
+
+    def __init__(self, loadings: Tensor, sigma: Tensor | None = None) -> None:
+        super().__init__(loadings, loadings.new_zeros(loadings.shape[-1]) if sigma is None else sigma)
+
+
+class BlockDiagonal(Covariance):
+    """L is block-diagonal: features depend on each other inside a block only (appendix A of the paper).
+
+    The blocks are stored as one flat list of entries with their row and column, so that the cost is the sum
+    of the squared block sizes, and the number of blocks costs nothing.
+    """
+
+    def __init__(self, entries: Tensor, layout: BlockLayout, sigma: Tensor | None = None) -> None:
+        super().__init__(entries.new_zeros(layout.n_features) if sigma is None else sigma)
+        self.entries = entries  # (..., layout.n_entries)
+        self.rows = layout.rows.to(entries.device)
+        self.columns = layout.columns.to(entries.device)
+        self.n_factors = layout.n_features
+
+    def mix(self, xi: Tensor) -> Tensor:
+        """L xi: the entries times their column of xi, summed by row."""
+        return self._sum_by_row(self.entries * xi[..., self.columns])
+
+    def row_norm(self) -> Tensor:
+        """|L_i|, scaled by the largest entry of all."""
+        scale = _safe_scale(self.entries.detach().abs().amax(-1, keepdim=True))
+        squares = self._sum_by_row((self.entries / scale).square())
+        return scale * torch.where(squares > 0, squares, 1).sqrt() * (squares > 0)
+
+    def matrix(self) -> Tensor:
+        """L, dense, for people and tests."""
+        dense = self.entries.new_zeros((*self.entries.shape[:-1], self.n_factors, self.n_factors))
+        dense[..., self.rows, self.columns] = self.entries
+        return dense
+
+    def _sum_by_row(self, values: Tensor) -> Tensor:
+        total = values.new_zeros((*values.shape[:-1], self.n_factors))
+        return total.index_add(-1, self.rows, values)
+
+
+class BlockLayout:
+    """Where the entries of a block-diagonal L stand: blocks are lists of feature indices."""
+
+    def __init__(self, blocks: Sequence[Sequence[int]]) -> None:
+        pairs = [(i, j) for block in blocks for i in block for j in block]
+        self.blocks = [[int(i) for i in block] for block in blocks]
+        self.n_features = sum(len(block) for block in self.blocks)
+        self.n_entries = len(pairs)
+        self.rows = torch.tensor([i for i, _ in pairs], dtype=torch.long)
+        self.columns = torch.tensor([j for _, j in pairs], dtype=torch.long)
+
+
+def _safe_scale(largest: Tensor) -> Tensor:
+    return torch.where(largest > 0, largest, 1)
+
+
+def _norm(x: Tensor) -> Tensor:
+    """The Euclidean norm over the last axis, with gradient 0 (not NaN) at 0."""
+    squares = x.square().sum(-1)
+    positive = squares > 0
+    return torch.where(positive, squares, 1).sqrt() * positive

@@ -1,0 +1,135 @@
+"""ChoiceNet and PredictNet, as stacks of replicas.
+
+These networks are small, and one alone leaves a machine idle. Every layer therefore carries a leading
+replica axis R, so that folds, penalties and seeds train side by side in one batched matrix product.
+One replica is the plain case.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+ACTIVATIONS = {"relu": torch.relu, "selu": torch.selu, "tanh": torch.tanh}
+
+
+class StackedLinear(nn.Module):
+    """R linear layers evaluated as one product: (R, n, n_in) -> (R, n, n_out)."""
+
+    def __init__(self, replicas: int, n_in: int, n_out: int, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        bound = n_in**-0.5  # the range torch.nn.Linear draws from
+        self.weight = nn.Parameter(_uniform((replicas, n_in, n_out), bound, generator))
+        self.bias = nn.Parameter(_uniform((replicas, 1, n_out), bound, generator))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Apply layer r to slice r; a single slice of x is shared by all layers."""
+        if x.shape[0] != self.weight.shape[0]:
+            x = x.expand(self.weight.shape[0], -1, -1)
+        return torch.baddbmm(self.bias, x, self.weight)
+
+
+class StackedBatchNorm(nn.Module):
+    """Batch normalisation over the rows of each replica: (R, n, h) -> (R, n, h)."""
+
+    def __init__(self, replicas: int, width: int, momentum: float = 0.1, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.momentum, self.eps = momentum, eps
+        self.weight = nn.Parameter(torch.ones(replicas, 1, width))
+        self.bias = nn.Parameter(torch.zeros(replicas, 1, width))
+        self.mean: Tensor
+        self.variance: Tensor
+        self.register_buffer("mean", torch.zeros(replicas, 1, width))
+        self.register_buffer("variance", torch.ones(replicas, 1, width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalise by the batch while training, by the running moments afterwards."""
+        mean, variance = self.mean, self.variance
+        if self.training:
+            variance, mean = torch.var_mean(x, dim=1, keepdim=True, correction=0)
+            self.mean.lerp_(mean.detach(), self.momentum)
+            self.variance.lerp_(variance.detach(), self.momentum)
+        gain = self.weight * torch.rsqrt(variance + self.eps)
+        return x * gain + (self.bias - mean * gain)
+
+
+class Choice(NamedTuple):
+    """What ChoiceNet says about every row."""
+
+    scores: Tensor  # alpha, (R, n, d)
+    loadings: Tensor | None  # the entries of L, flat, (R, n, entries)
+    sigma: Tensor | None  # (R, n, d)
+
+
+class ChoiceNet(nn.Module):
+    """d - h - h - heads: the scores alpha and, for a copula, the entries of L and sigma.
+
+    The paper's text puts tanh on L and ReLU on sigma, its Algorithm 4 the reverse: `loadings_activation`
+    chooses L's, and sigma gets the other. ReLU loadings can only make correlations positive.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        hidden: int,
+        *,
+        n_loadings: int = 0,
+        with_sigma: bool = False,
+        activation: str = "relu",
+        loadings_activation: str = "tanh",
+        replicas: int = 1,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[activation]
+        self.loadings_activation = ACTIVATIONS[loadings_activation]
+        self.sigma_activation = ACTIVATIONS["relu" if loadings_activation == "tanh" else "tanh"]
+        self.first = StackedLinear(replicas, n_features, hidden, generator)
+        self.second = StackedLinear(replicas, hidden, hidden, generator)
+        self.scores = StackedLinear(replicas, hidden, n_features, generator)
+        self.loadings = StackedLinear(replicas, hidden, n_loadings, generator) if n_loadings else None
+        self.sigma = StackedLinear(replicas, hidden, n_features, generator) if with_sigma else None
+
+    def forward(self, x: Tensor, heads: bool = True) -> Choice:
+        """Scores for every row of x (R, n, d); with `heads`, the copula's parameters too."""
+        h = self.activation(self.second(self.activation(self.first(x))))
+        loadings = sigma = None
+        if heads and self.loadings is not None:
+            loadings = self.loadings_activation(self.loadings(h))
+        if heads and self.sigma is not None:
+            sigma = self.sigma_activation(self.sigma(h))
+        return Choice(self.scores(h), loadings, sigma)
+
+
+class PredictNet(nn.Module):
+    """d - h - h - out, with batch normalisation after each activation."""
+
+    def __init__(
+        self,
+        n_inputs: int,
+        hidden: int,
+        n_outputs: int,
+        *,
+        activation: str = "relu",
+        replicas: int = 1,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        self.activation = ACTIVATIONS[activation]
+        self.first = StackedLinear(replicas, n_inputs, hidden, generator)
+        self.first_norm = StackedBatchNorm(replicas, hidden)
+        self.second = StackedLinear(replicas, hidden, hidden, generator)
+        self.second_norm = StackedBatchNorm(replicas, hidden)
+        self.last = StackedLinear(replicas, hidden, n_outputs, generator)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Logits or values for every row: (R, n, n_inputs) -> (R, n, n_outputs)."""
+        h = self.first_norm(self.activation(self.first(x)))
+        h = self.second_norm(self.activation(self.second(h)))
+        return self.last(h)
+
+
+def _uniform(shape: tuple[int, ...], bound: float, generator: torch.Generator | None) -> Tensor:
+    return torch.empty(shape).uniform_(-bound, bound, generator=generator)

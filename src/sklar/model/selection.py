@@ -1,0 +1,132 @@
+"""The whole forward pass: table -> scores -> noise -> mask -> prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from sklar.model import binary_mask, copula, topk_mask
+from sklar.model.covariance import BlockDiagonal, BlockLayout, Covariance, FullRank, Independent, LowRank
+from sklar.model.networks import Choice, ChoiceNet, PredictNet
+
+COVARIANCES = ("low-rank", "full", "block", "independent")
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """All that fixes a model's shape; with it and the weights a model can be built anew."""
+
+    n_features: int
+    n_outputs: int
+    k: int | None = None  # None: the binary mask; a number: the top-k mask
+    covariance: str = "low-rank"
+    rank: int = 8
+    blocks: tuple[tuple[int, ...], ...] = ()  # for covariance="block"
+    temperature: float = 1.0
+    step_exponent: float = 0.0
+    correlation_strength: float = 1.0
+    choice_hidden: int = 100
+    predict_hidden: int = 200
+    activation: str = "relu"
+    loadings_activation: str = "tanh"
+    replicas: int = 1
+
+
+class Forward(NamedTuple):
+    """What a training step needs of one pass."""
+
+    output: Tensor  # logits or values, (R, n, out)
+    mask: Tensor  # hard forward, relaxed backward, (R, n, d)
+
+
+class SelectionModel(nn.Module):
+    """ChoiceNet, the sampler of the paper, and PredictNet."""
+
+    def __init__(self, architecture: Architecture, generator: torch.Generator | None = None) -> None:
+        super().__init__()
+        a = self.architecture = architecture
+        self.layout = BlockLayout(a.blocks) if a.covariance == "block" else None
+        self.choice = ChoiceNet(
+            a.n_features,
+            a.choice_hidden,
+            n_loadings=self._n_loadings(),
+            # The ranker's own noise is fixed: R = Norm(I + tau L L^T). So is that of L L^T.
+            with_sigma=a.covariance == "low-rank" and a.k is None,
+            activation=a.activation,
+            loadings_activation=a.loadings_activation,
+            replicas=a.replicas,
+            generator=generator,
+        )
+        self.predict = PredictNet(
+            a.n_features,
+            a.predict_hidden,
+            a.n_outputs,
+            activation=a.activation,
+            replicas=a.replicas,
+            generator=generator,
+        )
+
+    def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Forward:
+        """One noisy pass over the rows of x (R, n, d)."""
+        choice = self.choice(x)
+        mask = self.sample(choice, choice.scores.shape[:-1], generator)
+        return Forward(self.output(x, mask), mask)
+
+    def scores(self, x: Tensor) -> Tensor:
+        """alpha: above 0 is more probable than not (binary), larger is better (top-k): (R, n, d)."""
+        return self.choice(x, heads=False).scores
+
+    def covariance(self, choice: Choice) -> Covariance:
+        """The covariance of every row's gates, from ChoiceNet's heads."""
+        a = self.architecture
+        ones = choice.scores.new_ones(a.n_features)
+        if choice.loadings is None:
+            return Independent(ones)
+        loadings, sigma = choice.loadings, choice.sigma
+        if a.k is not None:  # Norm(I + tau L L^T)
+            loadings, sigma = loadings * a.correlation_strength**0.5, ones
+        if self.layout is not None:
+            return BlockDiagonal(loadings, self.layout, sigma)
+        loadings = loadings.unflatten(-1, (a.n_features, -1))
+        return FullRank(loadings, sigma) if sigma is None else LowRank(loadings, sigma)
+
+    def sample(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+        """One mask a row, drawn from the copula; hard forward, relaxed backward: (*batch_shape, d)."""
+        a = self.architecture
+        s = copula.standard_draw(self.covariance(choice), batch_shape, generator)
+        if a.k is None:
+            noise = copula.logistic(s)
+            relaxed = binary_mask.relaxed_mask(choice.scores, noise, a.temperature)
+            return binary_mask.straight_through(binary_mask.hard_mask(choice.scores, noise), relaxed)
+        keys = topk_mask.sampling_keys(topk_mask.sampling_weights(choice.scores), copula.log_uniform(s))
+        relaxed = topk_mask.relaxed_topk(keys, a.k, a.temperature, a.step_exponent)
+        return binary_mask.straight_through(topk_mask.hard_topk(relaxed, a.k), relaxed)
+
+    def decide(self, scores: Tensor) -> Tensor:
+        """The mask without noise: bool, like scores."""
+        if self.architecture.k is None:
+            return binary_mask.most_probable_mask(scores)
+        return topk_mask.hard_topk(scores, self.architecture.k)
+
+    def output(self, x: Tensor, mask: Tensor) -> Tensor:
+        """What is predicted from the selected features alone: (R, n, out)."""
+        return self.predict(x * mask)
+
+    def replica(self, index: int) -> SelectionModel:
+        """One replica as a model of its own."""
+        model = SelectionModel(replace(self.architecture, replicas=1))
+        model.load_state_dict({key: value[index : index + 1].cpu() for key, value in self.state_dict().items()})
+        return model
+
+    def _n_loadings(self) -> int:
+        a = self.architecture
+        per_covariance = {
+            "independent": 0,
+            "low-rank": a.n_features * min(a.rank, a.n_features),
+            "full": a.n_features**2,
+            "block": self.layout.n_entries if self.layout else 0,
+        }
+        return per_covariance[a.covariance]

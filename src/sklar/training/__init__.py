@@ -1,0 +1,1 @@
+"""How the networks learn: objectives, the loop, and where it all runs."""

@@ -1,0 +1,85 @@
+"""The paper's training: ChoiceNet and PredictNet minimise one loss together.
+
+It can leak: ChoiceNet may tell PredictNet the answer through its choice of features. It is kept as the paper's
+method and as the rival of the honest objective.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sklar.model.selection import Architecture, SelectionModel
+from sklar.training.loop import LoopSettings, Record, train
+from sklar.training.objectives import Task, joint_loss, noiseless_loss
+from sklar.training.path import Path, choose_penalty, penalty_grid
+from sklar.training.runtime import generator_on
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to learn from, and rows kept aside (possibly none)."""
+
+    x: Tensor
+    y: Tensor
+    held_x: Tensor
+    held_y: Tensor
+
+
+class Fitted(NamedTuple):
+    """What training returns."""
+
+    model: SelectionModel
+    penalty: float
+    path: Path
+    history: list[Record]
+
+
+def fit_joint(
+    split: Split,
+    task: Task,
+    architecture: Architecture,
+    penalty: float | str,
+    settings: LoopSettings,
+    seed: int,
+) -> Fitted:
+    """Train on `split`; with penalty="auto", a path of penalties as replicas, one of which is kept."""
+    penalties = _path_of(split, task) if penalty == "auto" else [float(penalty)]
+    model = SelectionModel(replace(architecture, replicas=len(penalties)), torch.Generator().manual_seed(seed))
+    model.to(split.x.device)
+    generator = generator_on(split.x.device, seed)
+    price = torch.tensor(penalties, device=split.x.device).unsqueeze(1)  # (R, 1)
+    x, held_x = split.x.unsqueeze(0), split.held_x.unsqueeze(0)
+
+    history = train(
+        model,
+        lambda rows: joint_loss(model, task, x[:, rows], split.y[rows], price, generator),
+        len(split.x),
+        settings,
+        generator,
+        (lambda: noiseless_loss(model, task, held_x, split.held_y, price).mean(-1).sum())
+        if len(split.held_x)
+        else None,
+    )
+    if len(penalties) == 1:
+        return Fitted(model, penalties[0], {}, history)
+    with torch.no_grad():
+        mask = model.decide(model.scores(held_x)).to(x.dtype)
+        losses = task.row_loss(model.output(held_x, mask), split.held_y)
+    choice = choose_penalty(penalties, losses.cpu().numpy(), mask.sum(-1).mean(-1).cpu().numpy())
+    return Fitted(model.replica(choice.index), penalties[choice.index], choice.path, history)
+
+
+def _path_of(split: Split, task: Task) -> list[float]:
+    """Penalties relative to the loss of the best constant prediction; one middling penalty without held rows."""
+    if task.n_classes is None:
+        scale = float(split.y.double().var(correction=0))
+    else:
+        shares = np.bincount(split.y.cpu().numpy(), minlength=task.n_classes) / len(split.y)
+        scale = float(-np.sum(shares[shares > 0] * np.log(shares[shares > 0])))
+    grid = penalty_grid(scale)
+    return grid if len(split.held_x) else [grid[len(grid) // 2]]

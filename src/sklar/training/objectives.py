@@ -1,0 +1,54 @@
+"""What is minimised. A task turns predictions and targets into one loss a row; an objective adds the price of features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from sklar.model.selection import SelectionModel
+
+
+@dataclass(frozen=True)
+class Task:
+    """Classification with `n_classes`, or regression (squared error on a standardised target) with None."""
+
+    n_classes: int | None
+
+    @property
+    def n_outputs(self) -> int:
+        """Width of PredictNet's last layer."""
+        return self.n_classes or 1
+
+    def row_loss(self, output: Tensor, target: Tensor) -> Tensor:
+        """One loss a row: (..., n, out), (n,) or (..., n) -> (..., n)."""
+        if self.n_classes is None:
+            return (output.squeeze(-1) - target).square()
+        target = target.expand(output.shape[:-1])
+        return cross_entropy(output.flatten(0, -2), target.flatten(), reduction="none").view_as(target)
+
+
+def joint_loss(
+    model: SelectionModel,
+    task: Task,
+    x: Tensor,
+    y: Tensor,
+    penalty: Tensor,
+    generator: torch.Generator | None = None,
+) -> Tensor:
+    """The paper's objective: task + lambda * mean over rows of sum_i z_i, through the relaxed mask.
+
+    `penalty` is (R, 1), one lambda a replica. The replicas' losses are summed: each has weights of its own.
+    """
+    forward = model(x, generator)
+    loss = task.row_loss(forward.output, y) + penalty * forward.mask.sum(-1)  # (R, n)
+    return loss.mean(-1).sum()
+
+
+@torch.no_grad()
+def noiseless_loss(model: SelectionModel, task: Task, x: Tensor, y: Tensor, penalty: Tensor) -> Tensor:
+    """The same without noise, a value a row, for early stopping: (R, n)."""
+    mask = model.decide(model.scores(x)).to(x.dtype)
+    return task.row_loss(model.output(x, mask), y) + penalty * mask.sum(-1)

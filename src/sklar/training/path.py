@@ -1,0 +1,48 @@
+"""A path of penalties, and the rule that chooses from it: the sparsest within one standard error of the best."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+Path = dict[str, list[float]]
+
+
+class PathChoice(NamedTuple):
+    """The chosen member of the path, and the path as a table (a dict of equally long columns)."""
+
+    index: int
+    path: Path
+
+
+def penalty_grid(scale: float, n_penalties: int = 8) -> list[float]:
+    """Penalties per feature, small to large, relative to what there is to explain (`scale`, a loss)."""
+    return [float(value) for value in scale * np.geomspace(3e-4, 1e-1, n_penalties)]
+
+
+def choose_penalty(penalties: list[float], row_losses: np.ndarray, mean_features: np.ndarray) -> PathChoice:
+    """The sparsest member whose held-out loss is within one standard error of the best.
+
+    Parameters
+    ----------
+    penalties : P penalties
+    row_losses : (P, n) held-out task losses, row by row (without the penalty)
+    mean_features : (P,) mean number of features selected per row
+
+    The standard error is that of the *paired* difference to the best member: rows differ far more in how hard
+    they are than members do in how well they predict, and an unpaired error would hide weak features.
+    """
+    means = row_losses.mean(axis=1)
+    best = int(np.argmin(means))
+    difference = row_losses - row_losses[best]
+    error = difference.std(axis=1) / np.sqrt(row_losses.shape[1])
+    eligible = means - means[best] <= error
+    index = int(np.argmin(np.where(eligible, mean_features, np.inf)))
+    path: Path = {
+        "penalty": [float(value) for value in penalties],
+        "loss": means.tolist(),
+        "error": error.tolist(),
+        "mean_features": [float(value) for value in mean_features],
+    }
+    return PathChoice(index, path)
