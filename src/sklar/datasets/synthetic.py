@@ -27,12 +27,8 @@ class Formula:
 PRODUCT = Formula((1, 2), lambda a, b: a * b)
 SQUARES_OF_THREE = Formula((1, 2, 3), lambda *x: sum(v**2 for v in x) - 4)
 SQUARES_OF_FOUR = Formula((3, 4, 5, 6), lambda *x: sum(v**2 for v in x) - 4)
-SINE_FAST = Formula(
-    (7, 8, 9, 10), lambda a, b, c, e: -10 * np.sin(2 * a) + 2 * np.abs(b) + c + np.exp(-e)
-)
-SINE_SLOW = Formula(
-    (7, 8, 9, 10), lambda a, b, c, e: -10 * np.sin(0.2 * a) + np.abs(b) + c + np.exp(-e) - 2.4
-)
+SINE_FAST = Formula((7, 8, 9, 10), lambda a, b, c, e: -10 * np.sin(2 * a) + 2 * np.abs(b) + c + np.exp(-e))
+SINE_SLOW = Formula((7, 8, 9, 10), lambda a, b, c, e: -10 * np.sin(0.2 * a) + np.abs(b) + c + np.exp(-e) - 2.4)
 
 SWITCH = 11  # the feature whose sign chooses the formula, counted from 1
 

@@ -50,7 +50,9 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self._validate_params()
         device = resolve_device(self.device)
-        X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2, y_numeric=False)
+        X, y = validate_data(
+            self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2, y_numeric=False
+        )
         names = self._names()
         require_finite(X, names)
         self._check_width(X.shape[1])
@@ -125,7 +127,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     # Training.
 
     def _split(self, X: np.ndarray, target: np.ndarray, seed: int, device: torch.device) -> Split:
-        n_held = int(round(self.validation_fraction * len(X))) if len(X) >= FEWEST_ROWS_TO_SPLIT else 0
+        n_held = round(self.validation_fraction * len(X)) if len(X) >= FEWEST_ROWS_TO_SPLIT else 0
         order = np.random.default_rng(seed).permutation(len(X))
         held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
         tensors = (
@@ -190,7 +192,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         dtype: type,
     ) -> np.ndarray:
         """`answer` for every row: (n, width)."""
-        result = np.empty((len(rows), width), dtype=dtype)
+        result: np.ndarray = np.empty((len(rows), width), dtype=dtype)
         for part, model, x in self._blocks(rows, rows.shape[1]):
             result[part] = answer(model, x)[0].cpu().numpy()
         return result

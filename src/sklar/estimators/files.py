@@ -19,7 +19,12 @@ from sklar.storage import ModelFileError, read_model, write_model
 
 CLASSES: dict[str, type[CopulaEstimator]] = {
     cls.__name__: cls
-    for cls in (CopulaSelectorClassifier, CopulaSelectorRegressor, CopulaRankerClassifier, CopulaRankerRegressor)
+    for cls in (
+        CopulaSelectorClassifier,
+        CopulaSelectorRegressor,
+        CopulaRankerClassifier,
+        CopulaRankerRegressor,
+    )
 }
 _PLAIN = ("n_features_in_", "penalty_", "path_", "history_", "target_centre_", "target_spread_")
 

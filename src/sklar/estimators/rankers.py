@@ -16,7 +16,6 @@ from sklar.model.selection import SelectionModel
 from sklar.model.topk_mask import ranking
 from sklar.training.runtime import generator_on, resolve_device
 
-
 DEFAULT_K = 10
 PROBABILITY_DRAWS = 256
 

@@ -17,7 +17,8 @@ class ClassifierTask(ClassifierMixin):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row, from its selected features alone: (n,)."""
-        return self.classes_[self._outputs(X).argmax(axis=1)]
+        winners = self._outputs(X).argmax(axis=1)
+        return self.classes_[winners]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(class | selected features), columns as in `classes_`: (n, classes)."""
@@ -36,7 +37,8 @@ class RegressorTask(RegressorMixin):
 
     def predict(self, X: Any) -> np.ndarray:
         """The expected target of each row, from its selected features alone: (n,)."""
-        return self._outputs(X)[:, 0] * self.target_spread_ + self.target_centre_
+        values = self._outputs(X)[:, 0]
+        return values * self.target_spread_ + self.target_centre_
 
     def _encode_target(self, y: np.ndarray) -> tuple[np.ndarray, Task]:
         values = np.asarray(y, dtype=np.float64)

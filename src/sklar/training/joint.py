@@ -71,7 +71,7 @@ def fit_joint(
         mask = model.decide(model.scores(held_x)).to(x.dtype)
         losses = task.row_loss(model.output(held_x, mask), split.held_y)
     choice = choose_penalty(penalties, losses.cpu().numpy(), mask.sum(-1).mean(-1).cpu().numpy())
-    return Fitted(model.replica(choice.index), penalties[choice.index], choice.path, history)
+    return Fitted(model.replica(choice.member), penalties[choice.member], choice.path, history)
 
 
 def _path_of(split: Split, task: Task) -> list[float]:

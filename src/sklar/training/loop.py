@@ -50,9 +50,7 @@ def train(
 
     With `validation_loss`, stop after `patience` epochs without a better one and restore the best weights.
     """
-    optimiser = torch.optim.Adam(
-        model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-    )
+    optimiser = torch.optim.Adam(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
     history: list[Record] = []
     keeper = BestWeights(model, settings.patience)
     progress = progress_bar(settings.max_epochs, "training", settings.verbose)
@@ -71,7 +69,9 @@ def train(
             record["validation_loss"] = validation_loss().item()
             keeper.see(record["validation_loss"])
         history.append(record)
-        progress.set_postfix({key: f"{value:.4f}" for key, value in record.items() if key != "epoch"})
+        progress.set_postfix(
+            {key: f"{value:.4f}" for key, value in record.items() if key != "epoch"}, refresh=False
+        )
         progress.update()
         if keeper.exhausted:
             break

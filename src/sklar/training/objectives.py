@@ -1,4 +1,4 @@
-"""What is minimised. A task turns predictions and targets into one loss a row; an objective adds the price of features."""
+"""What is minimised: a task gives one loss a row, and an objective adds the price of the features."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Path = dict[str, list[float]]
 class PathChoice(NamedTuple):
     """The chosen member of the path, and the path as a table (a dict of equally long columns)."""
 
-    index: int
+    member: int
     path: Path
 
 
@@ -38,11 +38,11 @@ def choose_penalty(penalties: list[float], row_losses: np.ndarray, mean_features
     difference = row_losses - row_losses[best]
     error = difference.std(axis=1) / np.sqrt(row_losses.shape[1])
     eligible = means - means[best] <= error
-    index = int(np.argmin(np.where(eligible, mean_features, np.inf)))
+    member = int(np.argmin(np.where(eligible, mean_features, np.inf)))
     path: Path = {
         "penalty": [float(value) for value in penalties],
         "loss": means.tolist(),
         "error": error.tolist(),
         "mean_features": [float(value) for value in mean_features],
     }
-    return PathChoice(index, path)
+    return PathChoice(member, path)

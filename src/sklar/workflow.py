@@ -1,0 +1,135 @@
+"""From file to file: what the command line does, as functions a Python user could call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from sklar.tables import Table, TableError, read_table, require_format, require_writable, write_table
+
+# A target of whole numbers with at most this many different values is taken for classes.
+MOST_CLASSES_GUESSED = 20
+
+
+def fit_file(
+    data: str,
+    target: str,
+    out: str,
+    *,
+    task: str = "auto",
+    ignore: Iterable[str] = (),
+    echo: Callable[[str], object] = print,
+    **words: Any,
+) -> Any:
+    """Fit an estimator to a table on disk and save it; a word `k` makes it a ranker. Returns the estimator."""
+    table = read_table(data)
+    require_writable(out)
+    ignored = set(ignore)
+    for name in (target, *sorted(ignored)):
+        table.column(name)
+    names = [name for name in table.columns if name != target and name not in ignored]
+    if not names:
+        raise TableError(f"{table.source} has no columns besides the target {target!r}")
+    X, y = _features(table, names), _target(table, target)
+    if task == "auto":
+        task = guess_task(y)
+        echo(f"target {target!r} looks like {task} (say --task to decide)")
+    estimator = _estimator_class(task, ranker="k" in words)(**words).fit(X, y)
+    _summarise(estimator, X, names, echo)
+    estimator.feature_names_in_ = np.array(names, dtype=object)
+    estimator.save(out)
+    echo(f"wrote {out}")
+    return estimator
+
+
+def answer_file(what: str, model: str, data: str, out: str) -> int:
+    """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows."""
+    from sklar.estimators import load
+
+    require_format(out)
+    estimator = load(model)
+    table = read_table(data)
+    require_writable(out)
+    names = _names_of(estimator)
+    if what == "rank" and not callable(getattr(estimator, "rank", None)):
+        raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
+    X = _features(table, names)
+    write_table(out, _ANSWERS[what](estimator, X, names))
+    return len(X)
+
+
+def guess_task(y: np.ndarray) -> str:
+    """Text and few whole numbers are classes; everything else is a quantity.
+
+    Examples
+    --------
+    >>> guess_task(np.array([0, 1, 1])), guess_task(np.array([0.5, 1.5]))
+    ('classification', 'regression')
+    """
+    if not np.issubdtype(y.dtype, np.number):
+        return "classification"
+    whole = np.all(np.isfinite(y)) and np.all(y == np.round(y))
+    return "classification" if whole and len(np.unique(y)) <= MOST_CLASSES_GUESSED else "regression"
+
+
+def _select(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+    masks = estimator.select(X).astype(np.int8)
+    return {name: masks[:, j] for j, name in enumerate(names)}
+
+
+def _rank(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+    ranks = np.array(names, dtype=object)[estimator.rank(X)]
+    return {f"rank_{j + 1}": ranks[:, j] for j in range(ranks.shape[1])}
+
+
+def _predict(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+    columns = {"prediction": estimator.predict(X)}
+    if hasattr(estimator, "classes_"):
+        for label, column in zip(estimator.classes_, estimator.predict_proba(X).T, strict=True):
+            columns[f"proba_{label}"] = column
+    return columns
+
+
+_ANSWERS = {"select": _select, "rank": _rank, "predict": _predict}
+
+
+def _estimator_class(task: str, ranker: bool) -> Any:
+    import sklar
+
+    kind = "Ranker" if ranker else "Selector"
+    return getattr(sklar, f"Copula{kind}{'Classifier' if task == 'classification' else 'Regressor'}")
+
+
+def _features(table: Table, names: list[str]) -> np.ndarray:
+    from sklar.estimators.scaling import require_finite
+
+    X = table.matrix(names)
+    require_finite(X, names)
+    return X
+
+
+def _target(table: Table, name: str) -> np.ndarray:
+    y = table.column(name)
+    missing = [v is None or v != v or v == "" for v in y.tolist()]
+    if any(missing):
+        raise TableError(f"{table.source}: the target {name!r} is missing in row {missing.index(True)}")
+    return y if np.issubdtype(y.dtype, np.number) else y.astype(str)
+
+
+def _names_of(estimator: Any) -> list[str]:
+    """The model's feature names: matched to the file's header here, so the arrays that follow need none."""
+    names = [str(name) for name in estimator._names()]
+    vars(estimator).pop("feature_names_in_", None)
+    return names
+
+
+def _summarise(estimator: Any, X: np.ndarray, names: list[str], echo: Callable[[str], object]) -> None:
+    selected = estimator.select(X)
+    shares = 100 * selected.mean(axis=0)
+    top = [f"{names[j]} {shares[j]:.0f}%" for j in np.argsort(-shares)[:8] if shares[j] > 0]
+    echo(f"fitted {type(estimator).__name__} on {len(X)} rows x {len(names)} features")
+    if estimator.path_:
+        echo(f"penalty {estimator.penalty_:.3g}, chosen from {len(estimator.path_['penalty'])}")
+    echo(f"{selected.sum(axis=1).mean():.1f} features a row; most often {', '.join(top) or 'none'}")
