@@ -17,7 +17,7 @@ from torch import Tensor
 from sklar.estimators.frames import frame_like
 from sklar.estimators.scaling import Scaling, require_finite
 from sklar.model.blocks import correlated_blocks
-from sklar.model.selection import Architecture, SelectionModel
+from sklar.model.selection import Architecture, GateModel
 from sklar.training.joint import Fitted, Split, fit_joint
 from sklar.training.loop import LoopSettings
 from sklar.training.objectives import Task
@@ -78,7 +78,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         generator = generator_on(device, spawn_seeds(random_state, 1)[0])
         masks = np.empty((n_draws, *rows.shape), dtype=bool)
         for part, model, x in self._blocks(rows, self._widest_draw()):
-            choice = model.choice(x)
+            choice = model.gates(x)
             for index in range(n_draws):
                 draw = model.sample(choice, choice.scores.shape[:-1], generator)
                 masks[index, part] = (draw[0] > 0.5).cpu().numpy()
@@ -89,7 +89,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rows = self._check_rows(X)
         total = np.zeros((rows.shape[1], rows.shape[1]))
         for _, model, x in self._blocks(rows, rows.shape[1] * max(rows.shape[1], self._widest_draw())):
-            covariance = model.covariance(model.choice(x))
+            covariance = model.covariance(model.gates(x))
             total += covariance.correlation().expand(1, x.shape[1], -1, -1).sum((0, 1)).cpu().numpy()
         return frame_like(X, total / len(rows), self._names(), per_row=False)
 
@@ -174,7 +174,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         require_finite(rows, self._names())
         return rows
 
-    def _blocks(self, rows: np.ndarray, width: int) -> Iterator[tuple[slice, SelectionModel, Tensor]]:
+    def _blocks(self, rows: np.ndarray, width: int) -> Iterator[tuple[slice, GateModel, Tensor]]:
         """Blocks of rows, scaled, on the device, with the model there: bounded memory for any number of rows."""
         device = resolve_device(self.device)
         model = self.model_ if device.type == "cpu" else copy.deepcopy(self.model_).to(device)
@@ -187,7 +187,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _map_rows(
         self,
         rows: np.ndarray,
-        answer: Callable[[SelectionModel, Tensor], Tensor],
+        answer: Callable[[GateModel, Tensor], Tensor],
         width: int,
         dtype: type,
     ) -> np.ndarray:
@@ -197,14 +197,14 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             result[part] = answer(model, x)[0].cpu().numpy()
         return result
 
-    def _per_feature(self, X: Any, answer: Callable[[SelectionModel, Tensor], Tensor], dtype: type) -> Any:
+    def _per_feature(self, X: Any, answer: Callable[[GateModel, Tensor], Tensor], dtype: type) -> Any:
         rows = self._check_rows(X)
         return frame_like(X, self._map_rows(rows, answer, rows.shape[1], dtype), self._names())
 
     def _outputs(self, X: Any) -> np.ndarray:
         """PredictNet's outputs on the selected features: (n, out)."""
 
-        def answer(model: SelectionModel, x: Tensor) -> Tensor:
+        def answer(model: GateModel, x: Tensor) -> Tensor:
             return model.output(x, model.decide(model.scores(x)).to(x.dtype))
 
         return self._map_rows(self._check_rows(X), answer, self.model_.architecture.n_outputs, float)

@@ -86,7 +86,7 @@ def _rebuild(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Copu
     estimator = CLASSES[metadata["class"]](**metadata["parameters"])
     words = dict(metadata["architecture"])
     words["blocks"] = tuple(tuple(block) for block in words["blocks"])
-    model = SelectionModel(Architecture(**words))
+    model = SelectionModel(Architecture(**words), torch.Generator())  # no draw from the global generator
     model.load_state_dict({key[6:]: value for key, value in tensors.items() if key.startswith("model.")})
     estimator.model_ = model.double().eval()
     estimator.scaling_ = Scaling(tensors["scaling.centre"].numpy(), tensors["scaling.spread"].numpy())

@@ -12,7 +12,7 @@ from torch import Tensor
 from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.parameters import RANKER
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
-from sklar.model.selection import SelectionModel
+from sklar.model.selection import GateModel
 from sklar.model.topk_mask import ranking
 from sklar.training.runtime import generator_on, resolve_device
 
@@ -111,9 +111,9 @@ class CopulaRanker(CopulaEstimator):
         """
         device = resolve_device(self.device)
 
-        def answer(model: SelectionModel, x: Tensor) -> Tensor:
+        def answer(model: GateModel, x: Tensor) -> Tensor:
             generator = generator_on(device, 0)
-            choice = model.choice(x)
+            choice = model.gates(x)
             total = torch.zeros_like(choice.scores)
             for _ in range(PROBABILITY_DRAWS):
                 total += model.sample(choice, (1, 1), generator)

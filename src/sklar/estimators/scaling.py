@@ -31,8 +31,9 @@ class Scaling:
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """(X - centre) / spread, in float64, clipped far out."""
-        scaled = X - self.centre
-        scaled /= self.spread
+        with np.errstate(over="ignore"):  # what overflows is clipped
+            scaled = X - self.centre
+            scaled /= self.spread
         return np.clip(scaled, -FURTHEST_DEVIATION, FURTHEST_DEVIATION, out=scaled)
 
 

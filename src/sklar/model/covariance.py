@@ -20,7 +20,7 @@ SMALLEST_SIGMA = 1e-3
 
 
 class Covariance(ABC):
-    """Sigma = L L^T + diag(sigma^2). A subclass says what L is: `mix`, `row_scale`, `row_norm`, `matrix`."""
+    """Sigma = L L^T + diag(sigma^2). A subclass says what L is: `mix`, `row_norm`, `matrix`."""
 
     n_factors: int  # length of xi
 
@@ -133,9 +133,9 @@ class BlockDiagonal(Covariance):
         return self._sum_by_row(self.entries * xi[..., self.columns])
 
     def row_norm(self) -> Tensor:
-        """|L_i|, scaled by the largest entry of all."""
-        scale = _safe_scale(self.entries.detach().abs().amax(-1, keepdim=True))
-        squares = self._sum_by_row((self.entries / scale).square())
+        """|L_i|, each row scaled by its own largest entry."""
+        scale = _safe_scale(self._largest_by_row())
+        squares = self._sum_by_row((self.entries / scale[..., self.rows]).square())
         return scale * torch.where(squares > 0, squares, 1).sqrt() * (squares > 0)
 
     def matrix(self) -> Tensor:
@@ -143,6 +143,11 @@ class BlockDiagonal(Covariance):
         dense = self.entries.new_zeros((*self.entries.shape[:-1], self.n_factors, self.n_factors))
         dense[..., self.rows, self.columns] = self.entries
         return dense
+
+    def _largest_by_row(self) -> Tensor:
+        sizes = self.entries.detach().abs()
+        largest = sizes.new_zeros((*sizes.shape[:-1], self.n_factors))
+        return largest.scatter_reduce(-1, self.rows.expand(sizes.shape), sizes, "amax")
 
     def _sum_by_row(self, values: Tensor) -> Tensor:
         total = values.new_zeros((*values.shape[:-1], self.n_factors))

@@ -42,7 +42,51 @@ class Forward(NamedTuple):
     mask: Tensor  # hard forward, relaxed backward, (R, n, d)
 
 
-class SelectionModel(nn.Module):
+class GateModel(nn.Module):
+    """What both objectives' models can do: score features, draw masks from a copula, decide without noise.
+
+    A subclass says where scores and the copula's parameters come from (`gates`, `covariance`) and what is predicted
+    from the features shown (`output`).
+    """
+
+    architecture: Architecture
+
+    def gates(self, x: Tensor) -> Choice:
+        """Scores and the copula's parameters for the rows of x (R, n, d)."""
+        raise NotImplementedError
+
+    def covariance(self, choice: Choice) -> Covariance:
+        """The covariance of every row's gates."""
+        raise NotImplementedError
+
+    def output(self, x: Tensor, mask: Tensor) -> Tensor:
+        """What is predicted from the selected features alone: (R, n, out)."""
+        raise NotImplementedError
+
+    def scores(self, x: Tensor) -> Tensor:
+        """alpha: above 0 is more probable than not (binary), larger is better (top-k): (R, n, d)."""
+        return self.gates(x).scores
+
+    def sample(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+        """One mask a row, drawn from the copula; hard forward, relaxed backward: (*batch_shape, d)."""
+        a = self.architecture
+        s = copula.standard_draw(self.covariance(choice), batch_shape, generator)
+        if a.k is None:
+            noise = copula.logistic(s)
+            relaxed = binary_mask.relaxed_mask(choice.scores, noise, a.temperature)
+            return binary_mask.straight_through(binary_mask.hard_mask(choice.scores, noise), relaxed)
+        keys = topk_mask.sampling_keys(topk_mask.sampling_weights(choice.scores), copula.log_uniform(s))
+        relaxed = topk_mask.relaxed_topk(keys, a.k, a.temperature, a.step_exponent)
+        return binary_mask.straight_through(topk_mask.hard_topk(relaxed, a.k), relaxed)
+
+    def decide(self, scores: Tensor) -> Tensor:
+        """The mask without noise: bool, like scores."""
+        if self.architecture.k is None:
+            return binary_mask.most_probable_mask(scores)
+        return topk_mask.hard_topk(scores, self.architecture.k)
+
+
+class SelectionModel(GateModel):
     """ChoiceNet, the sampler of the paper, and PredictNet."""
 
     def __init__(self, architecture: Architecture, generator: torch.Generator | None = None) -> None:
@@ -75,8 +119,12 @@ class SelectionModel(nn.Module):
         mask = self.sample(choice, choice.scores.shape[:-1], generator)
         return Forward(self.output(x, mask), mask)
 
+    def gates(self, x: Tensor) -> Choice:
+        """ChoiceNet, all heads."""
+        return self.choice(x)
+
     def scores(self, x: Tensor) -> Tensor:
-        """alpha: above 0 is more probable than not (binary), larger is better (top-k): (R, n, d)."""
+        """ChoiceNet's scores, without the cost of the other heads."""
         return self.choice(x, heads=False).scores
 
     def covariance(self, choice: Choice) -> Covariance:
@@ -93,31 +141,13 @@ class SelectionModel(nn.Module):
         loadings = loadings.unflatten(-1, (a.n_features, -1))
         return FullRank(loadings, sigma) if sigma is None else LowRank(loadings, sigma)
 
-    def sample(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
-        """One mask a row, drawn from the copula; hard forward, relaxed backward: (*batch_shape, d)."""
-        a = self.architecture
-        s = copula.standard_draw(self.covariance(choice), batch_shape, generator)
-        if a.k is None:
-            noise = copula.logistic(s)
-            relaxed = binary_mask.relaxed_mask(choice.scores, noise, a.temperature)
-            return binary_mask.straight_through(binary_mask.hard_mask(choice.scores, noise), relaxed)
-        keys = topk_mask.sampling_keys(topk_mask.sampling_weights(choice.scores), copula.log_uniform(s))
-        relaxed = topk_mask.relaxed_topk(keys, a.k, a.temperature, a.step_exponent)
-        return binary_mask.straight_through(topk_mask.hard_topk(relaxed, a.k), relaxed)
-
-    def decide(self, scores: Tensor) -> Tensor:
-        """The mask without noise: bool, like scores."""
-        if self.architecture.k is None:
-            return binary_mask.most_probable_mask(scores)
-        return topk_mask.hard_topk(scores, self.architecture.k)
-
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
-        """What is predicted from the selected features alone: (R, n, out)."""
+        """PredictNet on x * z."""
         return self.predict(x * mask)
 
     def replica(self, index: int) -> SelectionModel:
         """One replica as a model of its own."""
-        model = SelectionModel(replace(self.architecture, replicas=1))
+        model = SelectionModel(replace(self.architecture, replicas=1), torch.Generator())  # no global draw
         model.load_state_dict({key: value[index : index + 1].cpu() for key, value in self.state_dict().items()})
         return model
 

@@ -1,0 +1,60 @@
+"""Rows dealt to folds, for predictors that never saw the rows they judge.
+
+Axes: P problems (independent data sets of one size, trained side by side; a user's fit has one), F folds, m rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Rows of P problems in F folds; the first `n_train` rows of every fold train, the rest are held out."""
+
+    x: Tensor  # (P, F, m, d)
+    y: Tensor  # (P, F, m)
+    n_train: int
+
+    @property
+    def held_out(self) -> tuple[Tensor, Tensor]:
+        """The rows that no network trained on: (P, n, d), (P, n)."""
+        return self.x[:, :, self.n_train :].flatten(1, 2), self.y[:, :, self.n_train :].flatten(1, 2)
+
+    @property
+    def training(self) -> tuple[Tensor, Tensor]:
+        """The rows that train: (P, F, n_train, d), (P, F, n_train)."""
+        return self.x[:, :, : self.n_train], self.y[:, :, : self.n_train]
+
+    def batch(self, rows: int, among: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """`rows` rows of every fold, drawn from its first `among`: (P, F, rows, d), (P, F, rows)."""
+        problems, folds, _, d = self.x.shape
+        pick = torch.randint(among, (problems, folds, rows), generator=generator, device=self.x.device)
+        return self.x.gather(2, pick.unsqueeze(-1).expand(-1, -1, -1, d)), self.y.gather(2, pick)
+
+    def columns(self, index: Tensor, alive: Tensor) -> Folds:
+        """The same rows with the columns `index` (P, w); those not `alive` (P, w) are zero."""
+        index = index[:, None, None].expand(-1, *self.x.shape[1:3], -1)
+        return Folds(self.x.gather(3, index) * alive[:, None, None], self.y, self.n_train)
+
+
+def deal(x: Tensor, y: Tensor, n_folds: int, held_fraction: float, generator: torch.Generator) -> Folds:
+    """Deal rows (P, n, d), (P, n) to folds at random. Short folds are filled up with training rows of their own."""
+    problems, n, d = x.shape
+    n_folds = min(n_folds, n)
+    m = -(-n // n_folds)
+    n_held = max(0, min(round(m * held_fraction), m - 2))
+    order = torch.rand(problems, n, generator=generator, device=x.device).argsort(1)
+    place = torch.arange(m * n_folds, device=x.device).view(m, n_folds).T  # fold f holds f, f + F, f + 2F, ...
+    place = torch.where(place < n, place, place - n_folds).flip(1)  # the filled-up row first: never held out
+    order = order[:, place.reshape(-1)]
+    dealt_x = x.gather(1, order.unsqueeze(-1).expand(-1, -1, d)).view(problems, n_folds, m, d)
+    return Folds(dealt_x.contiguous(), y.gather(1, order).view(problems, n_folds, m), m - n_held)
+
+
+def of_other_folds(t: Tensor) -> Tensor:
+    """For predictor f, the rows of all folds but f: (P, F, b, ...) -> (P, F, (F - 1) b, ...)."""
+    return torch.cat([t.roll(-shift, 1) for shift in range(1, t.shape[1])], dim=2)

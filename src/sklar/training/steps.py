@@ -1,0 +1,68 @@
+"""Many small steps, quickly: on a GPU a step is captured once as a graph and replayed."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+EAGER_STEPS = 3  # a graph may be captured only after its step ran a few times
+
+
+def repeat(
+    step: Callable[[], object],
+    n_steps: int,
+    before: Callable[[int], object],
+    device: torch.device,
+    generator: torch.Generator,
+) -> None:
+    """Call `before(k)` and `step()` for k = 0 .. n_steps - 1. `step` must be the same work every time."""
+    eager = n_steps if device.type != "cuda" else min(EAGER_STEPS, n_steps)
+    side = torch.cuda.Stream() if device.type == "cuda" else None
+    if side is not None:
+        side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side) if side is not None else contextlib.nullcontext():
+        for k in range(eager):
+            before(k)
+            step()
+    if side is None or eager == n_steps:
+        return
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    graph.register_generator_state(generator)
+    with torch.cuda.graph(graph):
+        step()
+    for k in range(eager, n_steps):
+        before(k)
+        graph.replay()
+
+
+def adamw(module: nn.Module, learning_rate: float, weight_decay: float) -> torch.optim.AdamW:
+    """AdamW whose decay spares the biases; on a GPU, one that a graph can capture."""
+    weights = [p for name, p in module.named_parameters() if not name.endswith("bias")]
+    biases = [p for name, p in module.named_parameters() if name.endswith("bias")]
+    on_gpu = weights[0].is_cuda
+    return torch.optim.AdamW(
+        [{"params": weights, "weight_decay": weight_decay}, {"params": biases, "weight_decay": 0.0}],
+        lr=torch.tensor(learning_rate, device=weights[0].device) if on_gpu else learning_rate,
+        fused=on_gpu or None,
+        foreach=None if on_gpu else True,
+        capturable=on_gpu,
+    )
+
+
+def set_learning_rate(optimiser: torch.optim.Optimizer, learning_rate: float) -> None:
+    """Change the rate in place, so that a captured graph sees it."""
+    for group in optimiser.param_groups:
+        if isinstance(group["lr"], torch.Tensor):
+            group["lr"].fill_(learning_rate)
+        else:
+            group["lr"] = learning_rate
+
+
+def cosine(k: int, n_steps: int) -> float:
+    """From 1 to 0 over the steps."""
+    return 0.5 * (1 + math.cos(math.pi * k / n_steps))
