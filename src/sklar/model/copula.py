@@ -25,8 +25,8 @@ def standard_draw(
 
 
 def uniform(s: Tensor) -> Tensor:
-    """u = Phi(s)."""
-    return torch.special.ndtr(s)
+    """u = Phi(s), with its lower tail: torch.special.ndtr rounds it to 0 below 8 deviations."""
+    return 0.5 * torch.erfc(-s * _SQRT_HALF)
 
 
 def log_uniform(s: Tensor) -> Tensor:

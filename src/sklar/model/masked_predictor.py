@@ -23,6 +23,9 @@ class MaskedPredictor(nn.Module):
         self.first = StackedLinear(replicas, 2 * n_features, hidden, generator)
         self.second = StackedLinear(replicas, hidden, hidden, generator)
         self.last = StackedLinear(replicas, hidden, n_outputs, generator)
+        self.first.start(2**0.5, 0.0, generator)
+        self.second.start(2**0.5, 0.0, generator)
+        self.last.start(0.3, 0.0, generator)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """Logits or values from the features that `mask` shows."""

@@ -24,6 +24,12 @@ class StackedLinear(nn.Module):
         self.weight = nn.Parameter(_uniform((replicas, n_in, n_out), bound, generator))
         self.bias = nn.Parameter(_uniform((replicas, 1, n_out), bound, generator))
 
+    @torch.no_grad()
+    def start(self, gain: float, bias: float, generator: torch.Generator | None = None) -> None:
+        """Begin from normal weights of deviation gain / sqrt(n_in) and one bias, instead."""
+        self.weight.normal_(0, gain * self.weight.shape[1] ** -0.5, generator=generator)
+        self.bias.fill_(bias)
+
     def forward(self, x: Tensor) -> Tensor:
         """Apply layer r to slice r; a single slice of x is shared by all layers."""
         if x.shape[0] != self.weight.shape[0]:
@@ -66,6 +72,8 @@ class Choice(NamedTuple):
 class ChoiceNet(nn.Module):
     """d - h - h - heads: the scores alpha and, for a copula, the entries of L and sigma.
 
+    `n_extra` inputs may follow the features: what a row is told besides.
+
     The paper's text puts tanh on L and ReLU on sigma, its Algorithm 4 the reverse: `loadings_activation`
     chooses L's, and sigma gets the other. ReLU loadings can only make correlations positive.
     """
@@ -75,6 +83,7 @@ class ChoiceNet(nn.Module):
         n_features: int,
         hidden: int,
         *,
+        n_extra: int = 0,
         n_loadings: int = 0,
         with_sigma: bool = False,
         activation: str = "relu",
@@ -86,7 +95,7 @@ class ChoiceNet(nn.Module):
         self.activation = ACTIVATIONS[activation]
         self.loadings_activation = ACTIVATIONS[loadings_activation]
         self.sigma_activation = ACTIVATIONS["relu" if loadings_activation == "tanh" else "tanh"]
-        self.first = StackedLinear(replicas, n_features, hidden, generator)
+        self.first = StackedLinear(replicas, n_features + n_extra, hidden, generator)
         self.second = StackedLinear(replicas, hidden, hidden, generator)
         self.scores = StackedLinear(replicas, hidden, n_features, generator)
         self.loadings = StackedLinear(replicas, hidden, n_loadings, generator) if n_loadings else None

@@ -11,6 +11,9 @@ from torch import Tensor
 from torch.nn.functional import softplus
 
 SMALLEST_WEIGHT = 1e-6
+# A feature that is chosen again multiplies the gradient by 1 / t. At low temperatures the exact gradient of the
+# recursion reaches 1e96, beyond float32; what passes from step to step is cut here.
+LARGEST_GRADIENT = 1e6
 
 
 def sampling_weights(scores: Tensor) -> Tensor:
@@ -35,7 +38,13 @@ def relaxed_topk(keys: Tensor, k: int, temperature: float, step_exponent: float 
         total = total + log_p.exp()
         if index + 1 < k:
             keys = keys + step * log_complement(log_p)
+            if keys.requires_grad:
+                keys.register_hook(_cut)
     return total
+
+
+def _cut(gradient: Tensor | None) -> Tensor | None:
+    return None if gradient is None else gradient.clamp(-LARGEST_GRADIENT, LARGEST_GRADIENT)
 
 
 def log_complement(log_p: Tensor) -> Tensor:

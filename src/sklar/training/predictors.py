@@ -1,0 +1,128 @@
+"""Cross-fitted predictors that learn nothing from the mask about the row.
+
+F predictors, one a fold, each trained without its fold on masks that carry no information about their rows: so
+predictor(x * z, z) estimates p(y | x_S), hiding a feature cannot be a message, and a row judged by the predictor of
+its own fold is judged by one that never saw it. Without that last point irrelevant features earn a memorisation
+bonus, larger than what some true features earn.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sklar.model.masked_predictor import MaskedPredictor
+from sklar.training.folds import Folds, of_other_folds
+from sklar.training.objectives import Task
+from sklar.training.steps import adamw, repeat, set_learning_rate
+
+
+@dataclass(frozen=True)
+class PredictorSettings:
+    """How the predictors learn. They must be calibrated, not only accurate: over-confidence hides true features."""
+
+    hidden: int = 64
+    learning_rate: float = 1e-2
+    weight_decay: float = 0.3
+    sparsity: float = 1.0  # group lasso on the features, at 100 of them (in proportion below)
+    average: float = 0.99  # of the weights: the moving average judges, the last weights learn
+    batch_size: int = 1000
+    rise: int = 100  # steps over which the learning rate rises
+
+
+class FoldPredictors:
+    """The predictors of P problems and F folds, side by side."""
+
+    def __init__(self, folds: Folds, task: Task, settings: PredictorSettings, generator: torch.Generator, seed: int):
+        problems, n_folds, m, d = folds.x.shape
+        self.folds, self.task, self.settings, self.generator = folds, task, settings, generator
+        self.rows = max(1, min(settings.batch_size // n_folds, m))  # of each fold, a step
+        start = torch.Generator().manual_seed(seed)
+        self.learner = MaskedPredictor(d, settings.hidden, task.n_outputs, problems * n_folds, start)
+        self.learner.to(folds.x.device)
+        self.judge = copy.deepcopy(self.learner).requires_grad_(False)
+        self.optimiser = adamw(self.learner, settings.learning_rate, settings.weight_decay, spare="first.weight")
+
+    def warm_up(self, n_steps: int, alive: Tensor) -> None:
+        """Learn from random masks alone; features that are not `alive` (P, 1, 1, d) are never shown."""
+
+        def step() -> None:
+            x, y = self.folds.batch(self.rows, self.folds.n_train, self.generator)
+            self.learn(x, y, random_masks(x, self.generator) * alive)
+
+        def before(k: int) -> None:
+            set_learning_rate(self.optimiser, self.settings.learning_rate * min(1.0, (k + 1) / self.settings.rise))
+
+        repeat(step, n_steps, before, self.folds.x.device, self.generator)
+
+    def learn(self, x: Tensor, y: Tensor, mask: Tensor) -> None:
+        """One step: rows and masks (P, F, b, d); each predictor learns from the folds that are not its own."""
+        x, y, mask = (of_other_folds(t).flatten(0, 1) for t in (x, y, mask))
+        loss = self.task.row_loss(self.learner(x, mask), y).mean(-1).sum()
+        loss.backward()
+        self.optimiser.step()
+        self.optimiser.zero_grad(set_to_none=True)
+        with torch.no_grad():
+            shrink_features(self.learner, self.optimiser.param_groups[0]["lr"] * self.sparsity)
+            torch._foreach_lerp_(
+                list(self.judge.parameters()), list(self.learner.parameters()), 1 - self.settings.average
+            )
+
+    def prune(self, folds: Folds, columns: Tensor) -> None:
+        """Go on with the columns (P, w) alone, which `folds` holds; what was learned about them is kept."""
+        problems, n_folds, _, width = folds.x.shape
+        d = self.learner.n_features
+        rows = torch.cat([columns, columns + d], dim=1).repeat_interleave(n_folds, 0).unsqueeze(-1)
+        for name in ("learner", "judge"):
+            wide: MaskedPredictor = getattr(self, name)
+            narrow = MaskedPredictor(width, self.settings.hidden, self.task.n_outputs, problems * n_folds)
+            state = wide.state_dict()
+            state["first.weight"] = state["first.weight"].gather(1, rows.expand(-1, -1, self.settings.hidden))
+            narrow.load_state_dict(state)
+            setattr(self, name, narrow.to(columns.device))
+        self.judge.requires_grad_(False)
+        self.folds = folds
+        self.optimiser = adamw(self.learner, self.settings.learning_rate, self.settings.weight_decay, spare="first.weight")
+
+    @property
+    def sparsity(self) -> float:
+        """The group lasso's strength: weak features are not to pay for noise that is not there."""
+        return self.settings.sparsity * min(1.0, self.learner.n_features / 100)
+
+    @torch.no_grad()
+    def row_losses(self, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
+        """Rows that no predictor saw (P, n, d), judged by all, the mean of their losses: (P, n)."""
+        problems, n, _ = x.shape
+        n_folds = self.folds.x.shape[1]
+        x, mask, y = (t.repeat_interleave(n_folds, 0) for t in (x, mask, y))
+        return self.task.row_loss(self.judge(x, mask), y).view(problems, n_folds, n).mean(1)
+
+
+def shrink_features(predictor: MaskedPredictor, amount: float | Tensor) -> None:
+    """The proximal step of a group lasso: a feature's weights, of value and mask together, lose `amount` of length."""
+    weight = predictor.first.weight.unflatten(1, (2, predictor.n_features))  # (R, 2, d, h)
+    length = weight.square().sum((1, 3), keepdim=True).sqrt()
+    weight.mul_((1 - amount / length.clamp_min(1e-12)).clamp_min(0))
+
+
+def random_masks(x: Tensor, generator: torch.Generator) -> Tensor:
+    """Every row its own rate, uniform in (0, 1), and gates that open at that rate: like x."""
+    rate = torch.rand(x.shape[:-1], generator=generator, device=x.device).unsqueeze(-1)
+    return (torch.rand(x.shape, generator=generator, device=x.device) < rate).to(x.dtype)
+
+
+def teaching_masks(mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator) -> Tensor:
+    """Masks (P, F, b, d) that say nothing about their row, made of masks drawn for it.
+
+    Half are those of the row before, with random bit flips, so that predictors know the masks they will be asked
+    about and the counterfactuals "this mask with feature i flipped"; half are random.
+    """
+    noise = torch.rand(mask.shape, generator=generator, device=mask.device)
+    rolled = mask.roll(1, 2)
+    rolled = torch.where(noise < bit_flips, 1 - rolled, rolled)
+    even = torch.arange(mask.shape[2], device=mask.device).unsqueeze(-1) % 2 == 0
+    return torch.where(even, rolled, random_masks(mask, generator)) * alive
+
