@@ -28,8 +28,9 @@ def write_model(path: str | os.PathLike[str], tensors: dict[str, Tensor], metada
     from safetensors.torch import save
 
     tensors = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
-    text = json.dumps({"format_version": FORMAT_VERSION, **metadata}, sort_keys=True, allow_nan=False)
-    payload = save(tensors, metadata={_KEY: text, "digest": _digest(text, tensors)})
+    metadata = {"format_version": FORMAT_VERSION, **metadata}
+    # One entry only: safetensors writes several in random order, and equal models should be equal files.
+    payload = save(tensors, metadata={_KEY: _text({**metadata, "digest": _digest(_text(metadata), tensors)})})
     _replace_file(Path(path), payload)
 
 
@@ -42,11 +43,12 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[st
         raise FileNotFoundError(f"{path}: no such file")
     try:
         with safe_open(path, framework="pt") as file:
-            header = file.metadata() or {}
-            text = header.get(_KEY)
+            text = (file.metadata() or {}).get(_KEY)
             if text is None:
                 raise ModelFileError(f"{path}: a safetensors file, but not one that sklar wrote")
             metadata = json.loads(text)
+            if not isinstance(metadata, dict):
+                raise ModelFileError(f"{path}: its metadata is not a JSON object")
             version = metadata.get("format_version")
             if version != FORMAT_VERSION:
                 raise ModelFileError(
@@ -56,9 +58,13 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[st
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
     except (SafetensorError, json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
         raise ModelFileError(f"{path}: not a sklar model, or a damaged one ({error})") from error
-    if header.get("digest") != _digest(text, tensors):
+    if metadata.pop("digest", None) != _digest(_text(metadata), tensors):
         raise ModelFileError(f"{path}: damaged: its contents do not match its checksum")
     return tensors, metadata
+
+
+def _text(metadata: dict[str, Any]) -> str:
+    return json.dumps(metadata, sort_keys=True, allow_nan=False)
 
 
 def _digest(text: str, tensors: dict[str, Tensor]) -> str:

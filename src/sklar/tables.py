@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +37,7 @@ class Table:
         """Some columns as numbers: float (n, d)."""
         for name in names:
             values = self.column(name)
-            if not np.issubdtype(values.dtype, np.number):
+            if not (np.issubdtype(values.dtype, np.number) or values.dtype == bool):
                 example = next((v for v in values if not _is_number(v)), values[0])
                 raise TableError(f"{self.source}: column {name!r} is not numeric (it holds {example!r})")
         return np.column_stack([self.columns[name] for name in names]).astype(np.float64)
@@ -65,16 +67,16 @@ def read_table(path: str | Path) -> Table:
 
 
 def write_table(path: str | Path, columns: dict[str, np.ndarray]) -> None:
-    """Write named columns as .csv or .parquet, by the file's ending."""
+    """Write named columns as .csv or .parquet, by the file's ending; whole, or what was there before stays."""
     path = Path(path)
-    if _format_of(path) == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
-    else:
-        arrow, parquet = _arrow()
-        parquet.write_table(arrow.table(columns), path)
+    write = _write_csv if _format_of(path) == ".csv" else _write_parquet
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(part, columns)
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def require_writable(path: str | Path) -> None:
@@ -122,10 +124,21 @@ def _read_csv(path: Path) -> dict[str, np.ndarray]:
                 rows.append(row)
     except (UnicodeDecodeError, csv.Error) as error:
         raise TableError(f"{path}: not a CSV file in UTF-8 ({error})") from error
-    repeated = sorted({name for name in header if header.count(name) > 1})
+    _refuse_repeated(path, header)
+    return {name: _typed(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=False)}
+
+
+def _write_csv(path: Path, columns: dict[str, np.ndarray]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+
+
+def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         raise TableError(f"{path}: column {repeated[0]!r} stands in the header more than once")
-    return {name: _typed(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=False)}
 
 
 def _typed(cells: Sequence[str]) -> np.ndarray:
@@ -149,12 +162,17 @@ def _is_number(value: Any) -> bool:
 def _read_parquet(path: Path) -> dict[str, np.ndarray]:
     arrow, parquet = _arrow()
     try:
-        table = parquet.read_table(path)
+        with parquet.ParquetFile(path) as file:
+            table = file.read()
     except (arrow.ArrowException, OSError) as error:
         raise TableError(f"{path}: not a Parquet file ({error})") from error
-    return {
-        name: np.asarray(column.to_numpy()) for name, column in zip(table.column_names, table.columns, strict=True)
-    }
+    _refuse_repeated(path, table.column_names)
+    return {name: np.asarray(column.to_numpy()) for name, column in zip(table.column_names, table.columns, strict=True)}
+
+
+def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
+    arrow, parquet = _arrow()
+    parquet.write_table(arrow.table(columns), path)
 
 
 def _arrow() -> tuple[Any, Any]:

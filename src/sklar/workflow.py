@@ -36,6 +36,8 @@ def fit_file(
     if task == "auto":
         task = guess_task(y)
         echo(f"target {target!r} looks like {task} (say --task to decide)")
+    if task == "regression" and not np.issubdtype(y.dtype, np.number):
+        raise TableError(f"{table.source}: the target {target!r} is text, which --task regression cannot use")
     estimator = _estimator_class(task, ranker="k" in words)(**words).fit(X, y)
     _summarise(estimator, X, names, echo)
     estimator.feature_names_in_ = np.array(names, dtype=object)
@@ -103,10 +105,11 @@ def _estimator_class(task: str, ranker: bool) -> Any:
 
 
 def _features(table: Table, names: list[str]) -> np.ndarray:
-    from sklar.estimators.scaling import require_finite
+    from sklar.estimators.scaling import Scaling, require_finite
 
     X = table.matrix(names)
     require_finite(X, names)
+    Scaling.of(X, names)  # refuses values too large to square, by the file's name for their column
     return X
 
 

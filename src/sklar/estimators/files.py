@@ -41,7 +41,7 @@ def save(estimator: CopulaEstimator, path: str | PathLike[str]) -> None:
         "library_version": sklar.__version__,
         "class": type(estimator).__name__,
         "parameters": {key: _plain(value) for key, value in estimator.get_params(deep=False).items()},
-        "architecture": asdict(estimator.model_.architecture),
+        "architecture": {key: _plain(value) for key, value in asdict(estimator.model_.architecture).items()},
         "fitted": {name: _plain(getattr(estimator, name)) for name in _PLAIN if hasattr(estimator, name)},
         "arrays": {
             name: {"dtype": getattr(estimator, name).dtype.str, "values": getattr(estimator, name).tolist()}
@@ -78,7 +78,7 @@ def load(path: str | PathLike[str]) -> CopulaEstimator:
     tensors, metadata = read_model(path)
     try:
         return _rebuild(tensors, metadata)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ModelFileError(f"{path}: its metadata does not describe a model ({error})") from error
 
 

@@ -16,7 +16,12 @@ class MaskedPredictor(nn.Module):
     """R networks 2d - h - h - out; rows (R, n, d) and masks (R, n, d) -> (R, n, out)."""
 
     def __init__(
-        self, n_features: int, hidden: int, n_outputs: int, replicas: int = 1, generator: torch.Generator | None = None
+        self,
+        n_features: int,
+        hidden: int,
+        n_outputs: int,
+        replicas: int = 1,
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         self.n_features = n_features
@@ -39,16 +44,20 @@ class MaskedPredictor(nn.Module):
         """From the first pre-activation to the output."""
         return self.last(torch.relu(self.second(torch.relu(hidden))))
 
-    def flipped(self, hidden: Tensor, x: Tensor, mask: Tensor, index: Tensor) -> Tensor:
-        """Outputs with gate i of each row flipped, for each i in `index` (R, n, K): (R, n, K, out).
+    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor) -> Tensor:
+        """What flipping gate i adds to the first pre-activation, for each i in `index` (R, n, K): (R, n, K, h).
 
-        `hidden` is `before_activation(x, mask)`: flipping gate i adds +-(x_i W_i + W'_i) to it.
+        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2.
         """
         replicas, n, count = index.shape
-        width = hidden.shape[-1]
+        width = self.first.weight.shape[-1]
         rows = index.reshape(replicas, n * count, 1).expand(-1, -1, width)
         value, shown = x.gather(-1, index).unsqueeze(-1), mask.gather(-1, index).unsqueeze(-1)  # (R, n, K, 1)
         of_value = self.first.weight[:, : self.n_features].gather(1, rows).view(replicas, n, count, width)
         of_mask = self.first.weight[:, self.n_features :].gather(1, rows).view(replicas, n, count, width)
-        moved = hidden.unsqueeze(2) + (of_value * value + of_mask) * (1 - 2 * shown)
-        return self.after_first(moved.view(replicas, n * count, width)).view(replicas, n, count, -1)
+        return (of_value * value + of_mask) * (1 - 2 * shown)
+
+    def after_step(self, hidden: Tensor, step: Tensor) -> Tensor:
+        """Outputs from the first pre-activation (R, n, h) moved by K steps a row (R, n, K, h): (R, n, K, out)."""
+        moved = (hidden.unsqueeze(2) + step).flatten(1, 2)
+        return self.after_first(moved).unflatten(1, step.shape[1:3])

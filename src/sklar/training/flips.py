@@ -2,7 +2,7 @@
 
 A draw of the gates is a mask and, with a copula, the latents it came from. For independent gates the rest of the mask
 stays as it is. For correlated gates the flip of i is taken at the threshold of latent i, which moves the others
-(see `gradients`).
+(see `gradients`). For an exact number of features the unit is a swap: one out, one in.
 """
 
 from __future__ import annotations
@@ -13,45 +13,58 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sklar.model import copula, topk_mask
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training import gradients
 
 RowLoss = Callable[[Tensor, Tensor], Tensor]  # (..., out), (...) -> (...)
 
 
+class Latents(NamedTuple):
+    """What correlated gates were drawn from."""
+
+    q: Tensor  # (R, n, d)
+    thresholds: Tensor  # c, (R, n, d)
+    correlation: Tensor  # (R, 1, d, d)
+
+
 class Draw(NamedTuple):
-    """Gates drawn for rows (R, n, d); the last three only with a copula."""
+    """Gates drawn for rows; the latents only with a copula."""
 
-    mask: Tensor
-    latents: Tensor | None = None  # q
-    thresholds: Tensor | None = None  # c
-    correlation: Tensor | None = None  # R: (R, 1, d, d)
+    mask: Tensor  # (R, n, d)
+    latents: Latents | None = None
 
 
-def draw_gates(scores: Tensor, correlation_root: Tensor | None, generator: torch.Generator) -> Draw:
-    """Gates open with probability sigmoid(alpha); correlated if loadings and own noise are given.
-
-    `correlation_root` is (R, d, p + 1): the rows of L divided by the deviation, then sigma divided by it.
-    """
-    if correlation_root is None:
+def draw_gates(scores: Tensor, root: Tensor | None, generator: torch.Generator) -> Draw:
+    """Gates open with probability sigmoid(alpha); correlated by R = root root^T + diag if `root` (R, d, p) is given."""
+    if root is None:
         noise = torch.rand(scores.shape, generator=generator, device=scores.device)
         return Draw((noise < torch.sigmoid(scores)).to(scores.dtype))
-    loadings, own = correlation_root[..., :-1], correlation_root[..., -1]
-    replicas, n, d = scores.shape
-    xi = torch.randn(replicas, n, loadings.shape[-1], generator=generator, device=scores.device)
-    eps = torch.randn(replicas, n, d, generator=generator, device=scores.device)
-    q = xi @ loadings.mT + own.unsqueeze(1) * eps
+    own = (1 - root.square().sum(-1)).clamp_min(0)  # (R, d)
+    xi = _normal((*scores.shape[:2], root.shape[-1]), generator)
+    eps = _normal(scores.shape, generator)
+    q = xi @ root.mT + own.sqrt().unsqueeze(1) * eps
     c = gradients.thresholds(scores)
-    correlation = loadings @ loadings.mT + torch.diag_embed(own.square())
-    return Draw((q > c).to(scores.dtype), q, c, correlation.unsqueeze(1))
+    correlation = (root @ root.mT + torch.diag_embed(own)).unsqueeze(1)
+    return Draw((q > c).to(scores.dtype), Latents(q, c, correlation))
 
 
-def random_features(scores: Tensor, alive: Tensor, count: int, generator: torch.Generator) -> Tensor:
-    """Different random features for every row of scores (R, n, d), those not `alive` last: (R, n, count)."""
-    d = scores.shape[-1]
+def draw_topk(scores: Tensor, root: Tensor | None, k: int, generator: torch.Generator) -> Draw:
+    """Exactly k gates a row: the largest of the keys log(u) / alpha, as the top-k mask draws them."""
+    s = _normal(scores.shape, generator)
+    if root is not None:
+        own = (1 - root.square().sum(-1)).clamp_min(0)
+        s = _normal((*scores.shape[:2], root.shape[-1]), generator) @ root.mT + own.sqrt().unsqueeze(1) * s
+    keys = topk_mask.sampling_keys(topk_mask.sampling_weights(scores), copula.log_uniform(s))
+    return Draw(topk_mask.hard_topk(keys, k).to(scores.dtype))
+
+
+def random_features(eligible: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Different random features for every row of `eligible` (R, n, d), the others last: (R, n, count)."""
+    d = eligible.shape[-1]
     if count >= d:
-        return torch.arange(d, device=scores.device).expand(*scores.shape[:-1], d)
-    keys = torch.rand(scores.shape, generator=generator, device=scores.device) + 2.0 * ~alive
+        return torch.arange(d, device=eligible.device).expand(*eligible.shape[:-1], d)
+    keys = torch.rand(eligible.shape, generator=generator, device=eligible.device) + 2.0 * ~eligible
     return keys.topk(count, dim=-1, largest=False).indices
 
 
@@ -59,35 +72,47 @@ def gains(judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, draw: Dra
     """Loss with gate i shut minus loss with gate i open, for each i in `index` (R, n, K): (R, n, K)."""
     if draw.latents is None:
         hidden = judge.before_activation(x, draw.mask)
-        flipped = loss(judge.flipped(hidden, x, draw.mask, index), y.unsqueeze(-1).expand(index.shape))
-        drawn = loss(judge.after_first(hidden), y).unsqueeze(-1)
-        return (flipped - drawn) * (2 * draw.mask.gather(-1, index) - 1)
-    moved = gradients.at_threshold(draw.latents, draw.thresholds, draw.correlation, index)  # (R, n, K, d)
-    masks = gradients.with_gate((moved > draw.thresholds.unsqueeze(-2)).to(x.dtype), index, 0.0)
-    rows, masks, labels = _one_row_each(x, masks, y)
+        output = judge.after_step(hidden, judge.flip_step(x, draw.mask, index))
+        flipped = loss(output, y.unsqueeze(-1).expand(index.shape))
+        return (flipped - loss(judge.after_first(hidden), y).unsqueeze(-1)) * (2 * draw.mask.gather(-1, index) - 1)
+    q, c, correlation = draw.latents
+    moved = gradients.at_threshold(q, c, correlation, index) > c.unsqueeze(-2)  # (R, n, K, d)
+    rows, masks, labels = _one_row_each(x, gradients.with_gate(moved.to(x.dtype), index, 0.0), y)
     hidden = judge.before_activation(rows, masks)
-    off = loss(judge.after_first(hidden), labels)
-    on = loss(judge.flipped(hidden, rows, masks, index.flatten(1, 2).unsqueeze(-1)).squeeze(2), labels)
-    return (off - on).view(index.shape)
+    opened = judge.flip_step(rows, masks, index.flatten(1, 2).unsqueeze(-1))
+    on = loss(judge.after_step(hidden, opened).squeeze(2), labels)
+    return (loss(judge.after_first(hidden), labels) - on).view(index.shape)
+
+
+def swap_gains(
+    judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, mask: Tensor, out: Tensor, into: Tensor
+) -> Tensor:
+    """Loss as drawn minus loss with feature `out` hidden and feature `into` shown instead: (R, n, K)."""
+    hidden = judge.before_activation(x, mask)
+    swapped = judge.after_step(hidden, judge.flip_step(x, mask, out) + judge.flip_step(x, mask, into))
+    return loss(judge.after_first(hidden), y).unsqueeze(-1) - loss(swapped, y.unsqueeze(-1).expand(out.shape))
 
 
 def mixed_differences(
-    judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, draw: Draw, first: Tensor, second: Tensor
+    judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, latents: Latents, first: Tensor, second: Tensor
 ) -> Tensor:
     """f11 - f10 - f01 + f00 of the loss, latents i and j at their thresholds: (R, n, K) for K pairs a row."""
-    moved = gradients.pair_at_threshold(draw.latents, draw.thresholds, draw.correlation, first, second)
-    masks = (moved > draw.thresholds.unsqueeze(-2)).to(x.dtype)
-    total = torch.zeros(first.shape, device=x.device, dtype=x.dtype)
-    for a in (0.0, 1.0):
-        for b in (0.0, 1.0):
-            corner = gradients.with_gate(gradients.with_gate(masks, first, a), second, b)
-            rows, corner, labels = _one_row_each(x, corner, y)
-            sign = 1.0 if a == b else -1.0
-            total += sign * loss(judge(rows, corner), labels).view(first.shape)
-    return total
+    q, c, correlation = latents
+    masks = (gradients.pair_at_threshold(q, c, correlation, first, second) > c.unsqueeze(-2)).to(x.dtype)
+    shut = gradients.with_gate(gradients.with_gate(masks, first, 0.0), second, 0.0)
+    rows, masks, labels = _one_row_each(x, shut, y)
+    hidden = judge.before_activation(rows, masks)
+    step_i, step_j = (judge.flip_step(rows, masks, i.flatten(1, 2).unsqueeze(-1)) for i in (first, second))
+    steps = torch.cat([torch.zeros_like(step_i), step_i, step_j, step_i + step_j], dim=2)  # 00, 10, 01, 11
+    losses = loss(judge.after_step(hidden, steps), labels.unsqueeze(-1).expand(*labels.shape, 4))
+    return (losses[..., 3] - losses[..., 2] - losses[..., 1] + losses[..., 0]).view(first.shape)
 
 
 def _one_row_each(x: Tensor, masks: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """K masks a row (R, n, K, d) as K rows: x, masks (R, n K, d) and y (R, n K)."""
     count = masks.shape[2]
     return x.repeat_interleave(count, 1), masks.flatten(1, 2), y.repeat_interleave(count, 1)
+
+
+def _normal(shape: tuple[int, ...] | torch.Size, generator: torch.Generator) -> Tensor:
+    return torch.randn(shape, generator=generator, device=generator.device)

@@ -69,9 +69,7 @@ def train(
             record["validation_loss"] = validation_loss().item()
             keeper.see(record["validation_loss"])
         history.append(record)
-        progress.set_postfix(
-            {key: f"{value:.4f}" for key, value in record.items() if key != "epoch"}, refresh=False
-        )
+        progress.set_postfix({key: f"{value:.4f}" for key, value in record.items() if key != "epoch"}, refresh=False)
         progress.update()
         if keeper.exhausted:
             break

@@ -85,7 +85,9 @@ class FoldPredictors:
             setattr(self, name, narrow.to(columns.device))
         self.judge.requires_grad_(False)
         self.folds = folds
-        self.optimiser = adamw(self.learner, self.settings.learning_rate, self.settings.weight_decay, spare="first.weight")
+        self.optimiser = adamw(
+            self.learner, self.settings.learning_rate, self.settings.weight_decay, spare="first.weight"
+        )
 
     @property
     def sparsity(self) -> float:
@@ -125,4 +127,3 @@ def teaching_masks(mask: Tensor, alive: Tensor, bit_flips: float, generator: tor
     rolled = torch.where(noise < bit_flips, 1 - rolled, rolled)
     even = torch.arange(mask.shape[2], device=mask.device).unsqueeze(-1) % 2 == 0
     return torch.where(even, rolled, random_masks(mask, generator)) * alive
-

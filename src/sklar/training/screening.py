@@ -63,7 +63,7 @@ def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float
     `FALSE_NOMINATIONS` irrelevant features are expected to exceed.
     """
     folds, task = predictors.folds, predictors.task
-    problems, _, _, d = folds.x.shape
+    d = folds.x.shape[-1]
     x = folds.x.flatten(1, 2)  # (P, n, d)
     mask = found[:, None, None].expand_as(folds.x).flatten(0, 1).to(x.dtype)
     output = predictors.judge(folds.x.flatten(0, 1), mask).unflatten(0, folds.x.shape[:2]).flatten(1, 2)

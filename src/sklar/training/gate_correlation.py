@@ -1,0 +1,59 @@
+"""The correlation of the gates, shared by all rows of a problem, and learned exactly by pair flips.
+
+For features that replace each other the mixed difference f11 - f10 - f01 + f00 of the loss is positive, and their
+gates learn to exclude each other (R < 0); for features that only work together it is negative, and they learn to come
+together (R > 0). A pull toward 0 leaves only what is real: in equilibrium R_ij = -(mixed difference) / pull. Positive
+correlations are pulled harder: they change no decision, and while a strong feature's gate is shut, those of its
+partners would be too, which hides what weak partners are worth.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from sklar.model.masked_predictor import MaskedPredictor
+from sklar.training.flips import Latents, RowLoss, mixed_differences
+
+
+class GateCorrelation(nn.Module):
+    """Loadings L (P, d, p); R = Norm(L L^T + I)."""
+
+    def __init__(self, problems: int, d: int, rank: int, generator: torch.Generator) -> None:
+        super().__init__()
+        # a small start: at L = 0 the gradient of L L^T vanishes
+        self.loadings = nn.Parameter(0.1 * torch.randn(problems, d, rank, generator=generator))
+
+    def root(self) -> Tensor:
+        """L_i / sqrt(|L_i|^2 + 1): R = root root^T off the diagonal: (P, d, p)."""
+        return self.loadings / (self.loadings.square().sum(-1, keepdim=True) + 1).sqrt()
+
+    def learn(
+        self,
+        judge: MaskedPredictor,
+        loss: RowLoss,
+        x: Tensor,
+        y: Tensor,
+        latents: Latents,
+        pairs: Tensor,
+        pull: float,
+    ) -> None:
+        """Put one step's gradient on the loadings.
+
+        `pairs` (P F, n, 2) is a pair of features for every row; `pulls` are those of negative and positive R.
+        """
+        first, second = pairs[..., :1], pairs[..., 1:]
+        with torch.no_grad():
+            mixed = mixed_differences(judge, loss, x, y, latents, first, second).squeeze(-1)  # (P F, n)
+        problems, d, _ = self.loadings.shape
+        cell = (first * d + second).squeeze(-1).view(problems, -1)  # which R_ij each row speaks of
+        mixed = mixed.view(problems, -1)
+        total = torch.zeros(problems, d * d, device=x.device).scatter_add(1, cell, mixed)
+        count = torch.zeros_like(total).scatter_add(1, cell, torch.ones_like(mixed))
+        mean = (total / count.clamp_min(1)).view(problems, d, d)
+        root = self.root()
+        off_diagonal = 1 - torch.eye(d, device=x.device)
+        correlation = root @ root.mT * off_diagonal
+        value = correlation.detach()
+        apart, together = pulls
+        correlation.backward((mean + mean.mT) / 2 + apart * value.clamp_max(0) + together * value.clamp_min(0))

@@ -1,0 +1,236 @@
+"""Predictors and selector of P problems on one set of columns: the inner loop of honest training.
+
+Axes: P problems (independent data sets of one size, trained side by side; a user's fit has one), F folds, b rows a
+fold and step, d features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from sklar.model.honest_model import SHUT
+from sklar.model.networks import ChoiceNet
+from sklar.model.topk_mask import hard_topk
+from sklar.training import flips
+from sklar.training.folds import Folds
+from sklar.training.gate_correlation import GateCorrelation
+from sklar.training.objectives import Task
+from sklar.training.predictors import FoldPredictors, PredictorSettings, teaching_masks
+from sklar.training.steps import adamw, cosine, repeat, set_learning_rate
+
+Report = Callable[[], object]  # told of every step that was done
+
+
+@dataclass(frozen=True)
+class SelectorSettings:
+    """Every constant of the selector's training. One set for all data."""
+
+    hidden: int = 100
+    activation: str = "relu"
+    learning_rate: float = 3e-3
+    weight_decay: float = 0.1
+    sparsity: float = 1.5  # group lasso on the selector's inputs: it may look at few features, but sharply
+    average: float = 0.99  # of the weights
+    bound: float = 2.5  # scores are not pushed further out than this
+    start: float = 0.5  # scores before training
+    flips: int = 8  # features flipped, or swaps tried, per row and step, at most
+    bit_flips: float = 0.15  # of the masks of other rows that predictors learn from; at most 1.65 features
+    rank: int = 8  # of the gates' correlation; 0 is independent gates
+    correlation_rate: float = 1e-2
+    pull: float = 0.05  # of a negative correlation of two gates toward 0, in units of the loss
+    pull_together: float = 0.4  # and of a positive one: what works together is reported, but must not hide the weak
+    k: int | None = None  # exactly so many features a row
+    predictor: PredictorSettings = field(default_factory=PredictorSettings)
+
+
+class Stage:
+    """Trains the selector through predictors that it does not move."""
+
+    def __init__(
+        self, folds: Folds, task: Task, settings: SelectorSettings, generator: torch.Generator, seed: int
+    ) -> None:
+        problems, _, _, d = folds.x.shape
+        self.folds, self.task, self.settings, self.generator, self.seed = folds, task, settings, generator, seed
+        self.alive = torch.ones(problems, d, dtype=torch.bool, device=folds.x.device)  # the others fill up the width
+        self.predictors = FoldPredictors(folds, task, settings.predictor, generator, seed)
+        start = torch.Generator().manual_seed(seed + 1)
+        self.selector = ChoiceNet(
+            d, settings.hidden, n_extra=1, activation=settings.activation, replicas=problems, generator=start
+        )
+        self.selector.scores.start(0.1, settings.start, start)
+        self.selector.to(folds.x.device)
+        self.correlation: GateCorrelation | None = None
+        self.middle = torch.zeros(problems, 1, 1, device=folds.x.device)  # of the log-penalties
+
+    def scores(self, x: Tensor, log_penalty: Tensor) -> Tensor:
+        """alpha of rows (P, n, d) at log-penalties (P, 1 or n, 1): (P, n, d)."""
+        told = ((log_penalty - self.middle) / 2).expand(-1, x.shape[1], -1)
+        return self.selector(torch.cat([x, told], dim=-1)).scores.masked_fill(~self.alive.unsqueeze(1), SHUT)
+
+    @torch.no_grad()
+    def masks(self, x: Tensor, log_penalty: Tensor) -> Tensor:
+        """The masks without noise, of rows (P, n, d) at one log-penalty a problem (P,): like x."""
+        scores = self.scores(x, log_penalty[:, None, None])
+        k = self.settings.k
+        return (scores > 0 if k is None else hard_topk(scores, k)).to(x.dtype)
+
+    def correlate(self) -> None:
+        """From now on, gates are correlated; before, when most features are noise, they need not be."""
+        problems, d = self.alive.shape
+        start = torch.Generator().manual_seed(self.seed + 2)
+        self.correlation = GateCorrelation(problems, d, min(self.settings.rank, d), start).to(self.alive.device)
+
+    def select(self, n_steps: int, low: Tensor, high: Tensor, among: int, report: Report = lambda: None) -> None:
+        """Train the selector, and go on training the predictors, with log-penalties uniform in [low, high] (P,)."""
+        s = self.settings
+        optimiser = adamw(self.selector, s.learning_rate, s.weight_decay, spare="first.weight")
+        of_correlation = adamw(self.correlation, s.correlation_rate, 0.0) if self.correlation else None
+        weights = list(self.selector.parameters())
+        averaged = [weight.detach().clone() for weight in weights]
+        alive = self.alive[:, None, None]
+        bit_flips = s.bit_flips * min(1.0, 11 / self.alive.shape[1])
+
+        def step() -> None:
+            x, y = self.folds.batch(self.predictors.rows, among, self.generator)
+            mask = self._learn(x, y, low, high)
+            for each in (optimiser, of_correlation):
+                if each is not None:
+                    each.step()
+                    each.zero_grad(set_to_none=True)
+            with torch.no_grad():
+                shrink_inputs(self.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * s.sparsity)
+                torch._foreach_lerp_(averaged, weights, 1 - s.average)
+            self.predictors.learn(x, y, teaching_masks(mask, alive, bit_flips, self.generator))
+
+        def before(k: int) -> None:
+            fade = cosine(k, n_steps)
+            set_learning_rate(optimiser, s.learning_rate * fade * min(1.0, (k + 1) / 50))
+            set_learning_rate(self.predictors.optimiser, s.predictor.learning_rate * (0.2 + 0.8 * fade))
+            if of_correlation is not None:
+                set_learning_rate(of_correlation, s.correlation_rate * fade)
+            report()
+
+        repeat(step, n_steps, before, self.folds.x.device, self.generator)
+        with torch.no_grad():
+            torch._foreach_copy_(weights, averaged)
+
+    def _learn(self, x: Tensor, y: Tensor, low: Tensor, high: Tensor) -> Tensor:
+        """Put one step's gradients on selector and correlation; return the masks drawn, (P, F, b, d)."""
+        problems, n_folds, b, d = x.shape
+        mix = torch.rand(problems, n_folds * b, 1, generator=self.generator, device=x.device)
+        log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
+        scores = self.scores(x.flatten(1, 2), log_penalty)
+        # Rows of fold f meet the predictor that never saw them: one replica for each problem and fold.
+        rows, labels = x.flatten(0, 1), y.flatten(0, 1)
+        alpha = scores.detach().view(problems * n_folds, b, d)
+        root = None
+        if self.correlation is not None:
+            root = self.correlation.root().detach().repeat_interleave(n_folds, 0)
+        with torch.no_grad():
+            if self.settings.k is None:
+                draw = flips.draw_gates(alpha, root, self.generator)
+                price = log_penalty.exp().view(problems * n_folds, b, 1)
+                push = self._flip_push(rows, labels, alpha, draw, price)
+            else:
+                draw = flips.draw_topk(alpha, root, self.settings.k, self.generator)
+                push = self._swap_push(rows, labels, alpha, draw, self.settings.k)
+        scores.backward(push.view_as(scores) / (n_folds * b))
+        if self.correlation is not None and draw.latents is not None:
+            pairs = flips.random_features(self._eligible(n_folds, b), 2, self.generator)
+            pulls = self.settings.pull, self.settings.pull_together
+            self.correlation.learn(self.predictors.judge, self.task.row_loss, rows, labels, draw.latents, pairs, pulls)
+        return draw.mask.view(x.shape)
+
+    def _eligible(self, n_folds: int, b: int) -> Tensor:
+        return self.alive.repeat_interleave(n_folds, 0).unsqueeze(1).expand(-1, b, -1)
+
+    def _flip_push(self, x: Tensor, y: Tensor, alpha: Tensor, draw: flips.Draw, price: Tensor) -> Tensor:
+        """The natural gradient of the scores, penalty - gain, for K features a row: (P F, b, d)."""
+        index = flips.random_features(
+            self._eligible(self.folds.x.shape[1], x.shape[1]), self.settings.flips, self.generator
+        )
+        gain = flips.gains(self.predictors.judge, self.task.row_loss, x, y, draw, index)
+        push = inward_only(price - gain, alpha.gather(-1, index), self.settings.bound)
+        # every feature is flipped for a share K / d of the rows
+        return torch.zeros_like(alpha).scatter(-1, index, push * (alpha.shape[-1] / index.shape[-1]))
+
+    def _swap_push(self, x: Tensor, y: Tensor, alpha: Tensor, draw: flips.Draw, k: int) -> Tensor:
+        """What K swaps a row gain, taken from the feature that leaves and given to the one that comes: (P F, b, d)."""
+        alive, shown = self._eligible(self.folds.x.shape[1], x.shape[1]), draw.mask > 0.5
+        hidden = alive & ~shown
+        count = min(self.settings.flips, k, alpha.shape[-1] - k)
+        if count < 1:
+            return torch.zeros_like(alpha)
+        out = flips.random_features(shown, count, self.generator)
+        into = flips.random_features(hidden, count, self.generator)
+        gain = flips.swap_gains(self.predictors.judge, self.task.row_loss, x, y, draw.mask, out, into)
+        gain = gain * hidden.gather(-1, into)
+        push = torch.zeros_like(alpha).scatter_add(-1, into, -gain).scatter_add(-1, out, gain)
+        return inward_only(push, alpha, self.settings.bound) * (alpha.shape[-1] / count)
+
+    @torch.no_grad()
+    def loss_error(self) -> Tensor:
+        """The standard error of the mean loss, of training rows shown everything, judged out of fold: (P,)."""
+        x, y = (t.flatten(0, 1) for t in self.folds.training)
+        shown = self._eligible(self.folds.x.shape[1], 1).to(x.dtype).expand_as(x)
+        losses = self.task.row_loss(self.predictors.judge(x, shown), y).view(len(self.alive), -1)
+        return losses.std(1) / losses.shape[1] ** 0.5
+
+    def path(self, log_penalties: Tensor) -> tuple[Tensor, Tensor]:
+        """Held-out losses (P, G, n) and mean features a row (P, G) for G log-penalties (P, G)."""
+        x, y = self.folds.held_out
+        masks = [self.masks(x, column) for column in log_penalties.unbind(1)]
+        losses = torch.stack([self.predictors.row_losses(x, mask, y) for mask in masks], 1)
+        return losses, torch.stack([mask.sum(-1).mean(1) for mask in masks], 1)
+
+    def prune(self, keep: Tensor) -> Tensor:
+        """Go on with the features in `keep` (P, d) alone; return their columns (P, w), w the widest union.
+
+        Networks keep what they learned: a feature's weights are rows (and, of the scores, columns) of theirs.
+        """
+        order = keep.to(torch.int8).argsort(dim=1, descending=True, stable=True)
+        columns = order[:, : int(keep.sum(1).max())]
+        self.selector = narrow_selector(self.selector, columns, self.settings)
+        self.alive = keep.gather(1, columns)
+        self.folds = self.folds.columns(columns, self.alive)
+        self.predictors.prune(self.folds, columns)
+        return columns
+
+
+def narrow_selector(wide: ChoiceNet, columns: Tensor, settings: SelectorSettings) -> ChoiceNet:
+    """A selector of fewer features (P, w) that scores them as `wide` does where the others are 0."""
+    problems, width = columns.shape
+    narrow = ChoiceNet(width, settings.hidden, n_extra=1, activation=settings.activation, replicas=problems)
+    narrow.to(columns.device)
+    extra = torch.full((problems, 1), wide.first.weight.shape[1] - 1, device=columns.device)
+    with torch.no_grad():
+        narrow.first.weight.copy_(take_rows(wide.first.weight, torch.cat([columns, extra], 1)))
+        narrow.first.bias.copy_(wide.first.bias)
+        narrow.second.load_state_dict(wide.second.state_dict())
+        narrow.scores.weight.copy_(take_rows(wide.scores.weight.mT, columns).mT)
+        narrow.scores.bias.copy_(take_rows(wide.scores.bias.mT, columns).mT)
+    return narrow
+
+
+def inward_only(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
+    """Zero the gradients that would push a score further out than `bound`; keep those that bring it back.
+
+    Nothing saturates: a strong feature is not locked open for all rows before rows are told apart.
+    """
+    outward = ((scores > bound) & (gradient < 0)) | ((scores < -bound) & (gradient > 0))
+    return gradient.masked_fill(outward, 0.0)
+
+
+def shrink_inputs(weight: Tensor, amount: float | Tensor) -> None:
+    """The proximal step of a group lasso: each input's weights (P, inputs, h) lose `amount` of their length."""
+    length = weight.norm(dim=-1, keepdim=True)
+    weight.mul_((1 - amount / length.clamp_min(1e-12)).clamp_min(0))
+
+
+def take_rows(weight: Tensor, rows: Tensor) -> Tensor:
+    """Rows (P, w) of a stack of matrices (P, d, h): (P, w, h)."""
+    return weight.gather(1, rows.unsqueeze(-1).expand(-1, -1, weight.shape[-1]))
