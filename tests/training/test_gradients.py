@@ -34,9 +34,7 @@ def expected_value(scores, correlation, values):
     for z in product((0, 1), repeat=len(c)):
         sign = np.where(np.array(z) == 1, -1.0, 1.0)  # z_i = 1 is q_i > c_i, that is -q_i < -c_i
         mirrored = correlation * np.outer(sign, sign)
-        total += values[z] * multivariate_normal.cdf(
-            sign * c, cov=mirrored, abseps=1e-7, releps=1e-7, maxpts=100_000
-        )
+        total += values[z] * multivariate_normal.cdf(sign * c, cov=mirrored, abseps=1e-7, releps=1e-7, maxpts=100_000)
     return total
 
 

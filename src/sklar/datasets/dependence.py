@@ -115,7 +115,7 @@ def _label(
     counts = X[:, SWITCH - 1] < 0 if switch else np.ones(len(X), dtype=bool)
     y = (rng.random(len(X)) < expit(np.where(counts, first, second))).astype(np.int64)
     relevant = np.zeros(X.shape, dtype=bool)
-    relevant[np.ix_(counts, first_features)] = True
-    relevant[np.ix_(~counts, second_features)] = True
+    for rows, features in ((counts, first_features), (~counts, second_features)):
+        relevant[:, features] |= rows[:, np.newaxis]
     relevant[:, SWITCH - 1] = switch
     return y, relevant

@@ -9,31 +9,33 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 from torch import Tensor
 
+from sklar.audit import AuditReport, audit
+from sklar.estimators.fitting import train
 from sklar.estimators.frames import frame_like
-from sklar.estimators.scaling import Scaling, require_finite
-from sklar.model.blocks import correlated_blocks
-from sklar.model.selection import Architecture, GateModel
-from sklar.training.joint import Fitted, Split, fit_joint
-from sklar.training.loop import LoopSettings
+from sklar.estimators.scaling import EVERY, Scaling, require_finite
+from sklar.model.selection import GateModel
 from sklar.training.objectives import Task
 from sklar.training.runtime import generator_on, resolve_device, spawn_seeds
 
-# Fewer rows than this are all needed for training: none is kept aside for early stopping.
-FEWEST_ROWS_TO_SPLIT = 50
 # Entries of the widest array that answering a block of rows may make (float64: 16 MiB).
 BLOCK_ENTRIES = 2**21
+
+LOADINGS_HEAD = "choice.loadings.weight"
+
+Answer = Callable[[GateModel, Tensor], Tensor]  # rows (1, b, w) -> (1, b, ...)
 
 
 class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Everything but the task (classifier, regressor) and the mask (selector, ranker).
 
-    Networks train in float32 and answer in float64, so that what a row gets does not depend on rounding, and
-    hence not on which other rows are in the call.
+    A model reads the columns of `union_` alone. Networks train in float32 and answer in float64, so that what a row
+    gets does not depend on rounding, and hence not on which other rows are in the call.
     """
 
     def fit(self, X: Any, y: Any) -> CopulaEstimator:
@@ -50,54 +52,78 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self._validate_params()
         device = resolve_device(self.device)
-        X, y = validate_data(
-            self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2, y_numeric=False
-        )
+        X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2)
         names = self._names()
         require_finite(X, names)
-        self._check_width(X.shape[1])
+        k = self._features_per_row()
         target, task = self._encode_target(y)
         self.scaling_ = Scaling.of(X, names)
-        split_seed, model_seed = spawn_seeds(self.random_state, 2)
-        split = self._split(X, target, split_seed, device)
-        fitted = self._train(split, task, model_seed)
+        fitted = train(
+            self.get_params(deep=False),
+            torch.from_numpy(self.scaling_.apply(X).astype(np.float32)).to(device),
+            torch.from_numpy(target).to(device),
+            task,
+            k,
+            spawn_seeds(self.random_state, 1)[0],
+        )
         self.model_ = fitted.model.cpu().double().eval()
+        self.union_ = np.array(fitted.union, dtype=np.intp)
         self.penalty_, self.path_, self.history_ = fitted.penalty, fitted.path, fitted.history
         return self
 
     def select(self, X: Any) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out."""
-        return self._per_feature(X, lambda model, x: model.decide(model.scores(x)), bool)
+        return frame_like(X, self._masks(self._check_rows(X)), self._names())
 
     def sample_masks(
         self, X: Any, n_draws: int = 1, random_state: int | np.random.RandomState | None = None
     ) -> np.ndarray:
         """Draw masks from the learned copula itself: bool (n_draws, n, d)."""
         rows = self._check_rows(X)
-        device = resolve_device(self.device)
-        generator = generator_on(device, spawn_seeds(random_state, 1)[0])
-        masks = np.empty((n_draws, *rows.shape), dtype=bool)
-        for part, model, x in self._blocks(rows, self._widest_draw()):
+        generator = generator_on(resolve_device(self.device), spawn_seeds(random_state, 1)[0])
+        masks = np.zeros((n_draws, *rows.shape), dtype=bool)
+        for part, model, x in self._blocks(rows, self._entries_of_loadings()):
             choice = model.gates(x)
             for index in range(n_draws):
                 draw = model.sample(choice, choice.scores.shape[:-1], generator)
-                masks[index, part] = (draw[0] > 0.5).cpu().numpy()
+                masks[index, part][:, self.union_] = (draw[0] > 0.5).cpu().numpy()
         return masks
 
     def correlation(self, X: Any) -> Any:
-        """The learned correlation R of the gates, averaged over the rows of X: (d, d)."""
+        """The learned correlation R of the gates, averaged over the rows of X: (d, d).
+
+        With the honest objective R < 0 says that two features are interchangeable, R > 0 that they work together, and
+        all rows share one R.
+        """
         rows = self._check_rows(X)
-        total = np.zeros((rows.shape[1], rows.shape[1]))
-        for _, model, x in self._blocks(rows, rows.shape[1] * max(rows.shape[1], self._widest_draw())):
-            covariance = model.covariance(model.gates(x))
-            total += covariance.correlation().expand(1, x.shape[1], -1, -1).sum((0, 1)).cpu().numpy()
-        return frame_like(X, total / len(rows), self._names(), per_row=False)
+        result = np.eye(rows.shape[1])
+        result[np.ix_(self.union_, self.union_)] = self._mean_correlation(rows)
+        return frame_like(X, result, self._names(), per_row=False)
+
+    def interchangeable(self, threshold: float = 0.5, X: Any = None) -> list[list[str]]:
+        """Groups of features that stand for each other: gates correlated below -threshold, directly or in a chain.
+
+        Joint training gives every row its own correlation: say for which rows with `X`.
+        """
+        check_is_fitted(self)
+        if not 0 < threshold <= 1:
+            raise ValueError(f"threshold must be in (0, 1]; got {threshold}")
+        if X is None and self.objective == "joint":
+            raise ValueError("with objective='joint' every row has its own correlation: pass X")
+        rows = self.scaling_.centre[np.newaxis] if X is None else self._check_rows(X)
+        linked = self._mean_correlation(rows) < -threshold
+        names, (count, group) = np.array(self._names())[self.union_], connected_components(linked, directed=False)
+        groups = [names[group == g].tolist() for g in range(count)]
+        return [members for members in groups if len(members) > 1]
 
     def transform(self, X: Any) -> np.ndarray:
         """X where selected, 0 elsewhere, at full width (n, d)."""
         rows = self._check_rows(X)
-        masks = self._map_rows(rows, lambda model, x: model.decide(model.scores(x)), rows.shape[1], bool)
-        return np.where(masks, rows, np.zeros((), dtype=rows.dtype))
+        return np.where(self._masks(rows), rows, np.zeros((), dtype=rows.dtype))
+
+    def audit(self, X: Any, y: Any, *, n_refits: int = 1, random_state: int | None = 0) -> AuditReport:
+        """Does the mask leak the label, and how stable is it? See `sklar.audit.audit`; use rows not fitted on."""
+        return audit(self, X, y, n_refits=n_refits, random_state=random_state)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file that `sklar.load` reads without running code."""
@@ -117,51 +143,12 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _encode_target(self, y: np.ndarray) -> tuple[np.ndarray, Task]:
         raise NotImplementedError
 
-    def _architecture_words(self) -> dict[str, Any]:
-        """The words of Architecture that only a selector or only a ranker has."""
+    def _predict_rows(self, rows: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def _check_width(self, n_features: int) -> None:
-        """Refuse what does not go with this number of features."""
-
-    # Training.
-
-    def _split(self, X: np.ndarray, target: np.ndarray, seed: int, device: torch.device) -> Split:
-        n_held = round(self.validation_fraction * len(X)) if len(X) >= FEWEST_ROWS_TO_SPLIT else 0
-        order = np.random.default_rng(seed).permutation(len(X))
-        held, kept = np.sort(order[:n_held]), np.sort(order[n_held:])
-        tensors = (
-            torch.from_numpy(array).to(device)
-            for rows in (kept, held)
-            for array in (self.scaling_.apply(X[rows]).astype(np.float32), target[rows])
-        )
-        return Split(*tensors)
-
-    def _train(self, split: Split, task: Task, seed: int) -> Fitted:
-        n_features = split.x.shape[1]
-        blocks = correlated_blocks(split.x.cpu().numpy()) if self.covariance == "block" else ()
-        architecture = Architecture(
-            n_features=n_features,
-            n_outputs=task.n_outputs,
-            covariance=self.covariance,
-            rank=min(self.get_params(deep=False)["rank"], n_features),
-            blocks=blocks,
-            temperature=float(self.temperature),
-            choice_hidden=self.choice_hidden,
-            predict_hidden=self.predict_hidden,
-            activation=self.activation,
-            loadings_activation=self.loadings_activation,
-            **self._architecture_words(),
-        )
-        settings = LoopSettings(
-            max_epochs=self.max_epochs,
-            batch_size=self.batch_size,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            patience=self.patience,
-            verbose=bool(self.verbose),
-        )
-        return fit_joint(split, task, architecture, getattr(self, "penalty", 0.0), settings, seed)
+    def _features_per_row(self) -> int | None:
+        """Exactly how many features a row gets, or None for as many as it needs."""
+        raise NotImplementedError
 
     # Answering.
 
@@ -169,47 +156,66 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return [str(name) for name in _check_feature_names_in(self)]
 
     def _check_rows(self, X: Any) -> np.ndarray:
+        """The table as an array; only what the model reads must be finite."""
         check_is_fitted(self)
         rows = validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=False)
-        require_finite(rows, self._names())
+        require_finite(rows, self._names(), self._read_columns())
         return rows
+
+    def _read_columns(self) -> slice | np.ndarray:
+        """The columns of the union; a slice, which copies nothing, where that is all of them."""
+        return EVERY if len(self.union_) == self.n_features_in_ else self.union_
 
     def _blocks(self, rows: np.ndarray, width: int) -> Iterator[tuple[slice, GateModel, Tensor]]:
         """Blocks of rows, scaled, on the device, with the model there: bounded memory for any number of rows."""
         device = resolve_device(self.device)
         model = self.model_ if device.type == "cpu" else copy.deepcopy(self.model_).to(device)
-        size = max(1, BLOCK_ENTRIES // max(width, self.choice_hidden, self.predict_hidden))
+        a = self.model_.architecture
+        size = max(1, BLOCK_ENTRIES // max(width, a.n_features, a.choice_hidden, 4 * a.predict_hidden))
+        columns = self._read_columns()
         with torch.inference_mode():
             for start in range(0, len(rows), size):
                 part = slice(start, start + size)
-                yield part, model, torch.from_numpy(self.scaling_.apply(rows[part])).unsqueeze(0).to(device)
+                x = self.scaling_.apply(rows[part, columns], columns)
+                yield part, model, torch.from_numpy(x).unsqueeze(0).to(device)
 
-    def _map_rows(
-        self,
-        rows: np.ndarray,
-        answer: Callable[[GateModel, Tensor], Tensor],
-        width: int,
-        dtype: type,
-    ) -> np.ndarray:
+    def _map_rows(self, rows: np.ndarray, answer: Answer, width: int, dtype: type, draws: int = 1) -> np.ndarray:
         """`answer` for every row: (n, width)."""
         result: np.ndarray = np.empty((len(rows), width), dtype=dtype)
-        for part, model, x in self._blocks(rows, rows.shape[1]):
+        for part, model, x in self._blocks(rows, draws):
             result[part] = answer(model, x)[0].cpu().numpy()
         return result
 
-    def _per_feature(self, X: Any, answer: Callable[[GateModel, Tensor], Tensor], dtype: type) -> Any:
-        rows = self._check_rows(X)
-        return frame_like(X, self._map_rows(rows, answer, rows.shape[1], dtype), self._names())
+    def _per_feature(self, rows: np.ndarray, answer: Answer, dtype: type, draws: int = 1) -> np.ndarray:
+        """`answer` about every feature of every row, 0 for features that the model does not read: (n, d)."""
+        inside = self._map_rows(rows, answer, len(self.union_), dtype, draws)
+        if inside.shape == rows.shape:
+            return inside
+        result: np.ndarray = np.zeros(rows.shape, dtype=dtype)
+        result[:, self.union_] = inside
+        return result
 
-    def _outputs(self, X: Any) -> np.ndarray:
-        """PredictNet's outputs on the selected features: (n, out)."""
+    def _masks(self, rows: np.ndarray) -> np.ndarray:
+        return self._per_feature(rows, _decide, bool)
 
-        def answer(model: GateModel, x: Tensor) -> Tensor:
-            return model.output(x, model.decide(model.scores(x)).to(x.dtype))
+    def _outputs(self, rows: np.ndarray) -> np.ndarray:
+        """What is predicted from the selected features: logits or values, (n, out)."""
+        n_outputs = self.model_.architecture.n_outputs
+        return self._map_rows(rows, lambda model, x: model.output(x, _decide(model, x).to(x.dtype)), n_outputs, float)
 
-        return self._map_rows(self._check_rows(X), answer, self.model_.architecture.n_outputs, float)
+    def _mean_correlation(self, rows: np.ndarray) -> np.ndarray:
+        """R among the features of the union, averaged over rows: (w, w)."""
+        width = len(self.union_)
+        total = np.zeros((width, width))
+        for _, model, x in self._blocks(rows, width * max(width, self._entries_of_loadings())):
+            correlation = model.covariance(model.gates(x)).correlation()
+            total += correlation.expand(1, x.shape[1], width, width).sum((0, 1)).cpu().numpy()
+        return total / len(rows)
 
-    def _widest_draw(self) -> int:
-        """Entries of L for one row."""
-        loadings = self.model_.choice.loadings
-        return 1 if loadings is None else loadings.weight.shape[-1]
+    def _entries_of_loadings(self) -> int:
+        """Entries of L for one row; none where all rows share L."""
+        return sum(value.shape[-1] for name, value in self.model_.named_parameters() if name == LOADINGS_HEAD)
+
+
+def _decide(model: GateModel, x: Tensor) -> Tensor:
+    return model.decide(model.scores(x))

@@ -14,6 +14,7 @@ from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.rankers import CopulaRankerClassifier, CopulaRankerRegressor
 from sklar.estimators.scaling import Scaling
 from sklar.estimators.selectors import CopulaSelectorClassifier, CopulaSelectorRegressor
+from sklar.model.honest_model import HonestArchitecture, HonestModel
 from sklar.model.selection import Architecture, SelectionModel
 from sklar.storage import ModelFileError, read_model, write_model
 
@@ -25,6 +26,10 @@ CLASSES: dict[str, type[CopulaEstimator]] = {
         CopulaRankerClassifier,
         CopulaRankerRegressor,
     )
+}
+MODELS: dict[str, tuple[type[Any], type[Any]]] = {
+    "joint": (SelectionModel, Architecture),
+    "honest": (HonestModel, HonestArchitecture),
 }
 _PLAIN = ("n_features_in_", "penalty_", "path_", "history_", "target_centre_", "target_spread_")
 
@@ -41,11 +46,12 @@ def save(estimator: CopulaEstimator, path: str | PathLike[str]) -> None:
         "library_version": sklar.__version__,
         "class": type(estimator).__name__,
         "parameters": {key: _plain(value) for key, value in estimator.get_params(deep=False).items()},
+        "model": next(name for name, (cls, _) in MODELS.items() if isinstance(estimator.model_, cls)),
         "architecture": {key: _plain(value) for key, value in asdict(estimator.model_.architecture).items()},
         "fitted": {name: _plain(getattr(estimator, name)) for name in _PLAIN if hasattr(estimator, name)},
         "arrays": {
             name: {"dtype": getattr(estimator, name).dtype.str, "values": getattr(estimator, name).tolist()}
-            for name in ("classes_", "feature_names_in_")
+            for name in ("classes_", "feature_names_in_", "union_")
             if hasattr(estimator, name)
         },
     }
@@ -86,7 +92,8 @@ def _rebuild(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Copu
     estimator = CLASSES[metadata["class"]](**metadata["parameters"])
     words = dict(metadata["architecture"])
     words["blocks"] = tuple(tuple(block) for block in words["blocks"])
-    model = SelectionModel(Architecture(**words), torch.Generator())  # no draw from the global generator
+    model_class, architecture_class = MODELS[metadata["model"]]
+    model = model_class(architecture_class(**words), torch.Generator())  # no draw from the global generator
     model.load_state_dict({key[6:]: value for key, value in tensors.items() if key.startswith("model.")})
     estimator.model_ = model.double().eval()
     estimator.scaling_ = Scaling(tensors["scaling.centre"].numpy(), tensors["scaling.spread"].numpy())

@@ -13,18 +13,18 @@ from sklar.training.runtime import DEVICES
 Constraints = dict[str, list[Any]]
 
 SHARED: Constraints = {
-    "objective": [StrOptions({"joint"})],
+    "objective": [StrOptions({"honest", "joint"})],
     "covariance": [StrOptions(set(COVARIANCES))],
     "rank": [Interval(Integral, 1, None, closed="left")],
     "temperature": [Interval(Real, 0, None, closed="neither")],
     "choice_hidden": [Interval(Integral, 1, None, closed="left")],
-    "predict_hidden": [Interval(Integral, 1, None, closed="left")],
+    "predict_hidden": [None, Interval(Integral, 1, None, closed="left")],
     "activation": [StrOptions({"relu", "selu"})],
     "loadings_activation": [StrOptions({"tanh", "relu"})],
-    "max_epochs": [Interval(Integral, 1, None, closed="left")],
+    "max_epochs": [None, Interval(Integral, 1, None, closed="left")],
     "batch_size": [Interval(Integral, 2, None, closed="left")],
-    "learning_rate": [Interval(Real, 0, None, closed="neither")],
-    "weight_decay": [Interval(Real, 0, None, closed="left")],
+    "learning_rate": [None, Interval(Real, 0, None, closed="neither")],
+    "weight_decay": [None, Interval(Real, 0, None, closed="left")],
     "n_folds": [Interval(Integral, 2, None, closed="left")],
     "validation_fraction": [Interval(Real, 0, 1, closed="left")],
     "patience": [Interval(Integral, 1, None, closed="left")],

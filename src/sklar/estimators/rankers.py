@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from sklar.estimators.base import CopulaEstimator
+from sklar.estimators.frames import frame_like
 from sklar.estimators.parameters import RANKER
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.selection import GateModel
@@ -51,20 +52,20 @@ class CopulaRanker(CopulaEstimator):
         self,
         *,
         k: int | None = None,
-        objective: str = "joint",
+        objective: str = "honest",
         covariance: str = "low-rank",
         rank: int = 8,
         temperature: float = 1.0,
         step_exponent: float = 0.0,
         correlation_strength: float = 1.0,
         choice_hidden: int = 100,
-        predict_hidden: int = 200,
+        predict_hidden: int | None = None,
         activation: str = "relu",
         loadings_activation: str = "tanh",
-        max_epochs: int = 1000,
+        max_epochs: int | None = None,
         batch_size: int = 1000,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
+        learning_rate: float | None = None,
+        weight_decay: float | None = None,
         n_folds: int = 4,
         validation_fraction: float = 0.2,
         patience: int = 50,
@@ -101,8 +102,8 @@ class CopulaRanker(CopulaEstimator):
     @_WordAndMethod
     def rank(self, X: Any) -> np.ndarray:
         """The k features that decide each row, best first, as column numbers: int (n, k)."""
-        rows, k = self._check_rows(X), self._k()
-        return self._map_rows(rows, lambda model, x: ranking(model.scores(x), k), k, int)
+        rows, k = self._check_rows(X), self._features_per_row()
+        return self.union_[self._map_rows(rows, lambda model, x: ranking(model.scores(x), k), k, int)]
 
     def selection_proba(self, X: Any) -> Any:
         """How sure: P(z_i = 1 | x), float (n, d), estimated from 256 draws of the copula.
@@ -119,21 +120,14 @@ class CopulaRanker(CopulaEstimator):
                 total += model.sample(choice, (1, 1), generator)
             return total / PROBABILITY_DRAWS
 
-        return self._per_feature(X, answer, float)
+        proba = self._per_feature(self._check_rows(X), answer, float, self._entries_of_loadings())
+        return frame_like(X, proba, self._names())
 
-    def _check_width(self, n_features: int) -> None:
-        if self.k is not None and self.k > n_features:
-            raise ValueError(f"k must be at most the number of features; got k={self.k} for {n_features} features")
-
-    def _k(self) -> int:
-        return min(DEFAULT_K, self.n_features_in_) if self.k is None else self.k
-
-    def _architecture_words(self) -> dict[str, Any]:
-        return {
-            "k": self._k(),
-            "step_exponent": float(self.step_exponent),
-            "correlation_strength": float(self.correlation_strength),
-        }
+    def _features_per_row(self) -> int:
+        d = self.n_features_in_
+        if self.k is not None and self.k > d:
+            raise ValueError(f"k must be at most the number of features; got k={self.k} for {d} features")
+        return min(DEFAULT_K, d) if self.k is None else int(self.k)
 
 
 class CopulaRankerClassifier(ClassifierTask, CopulaRanker):

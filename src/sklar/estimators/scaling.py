@@ -8,6 +8,7 @@ import numpy as np
 
 # A value further out than this many deviations counts as this far: nothing downstream can overflow.
 FURTHEST_DEVIATION = 100.0
+EVERY = slice(None)
 
 
 @dataclass(frozen=True)
@@ -29,21 +30,21 @@ class Scaling:
         rounding = 10 * np.finfo(np.float64).eps * np.abs(centre) * np.sqrt(len(X))
         return cls(centre, np.where(spread > rounding, spread, 1.0))
 
-    def apply(self, X: np.ndarray) -> np.ndarray:
-        """(X - centre) / spread, in float64, clipped far out."""
+    def apply(self, X: np.ndarray, columns: slice | np.ndarray = EVERY) -> np.ndarray:
+        """(X - centre) / spread, in float64, clipped far out; X holds these columns alone."""
         with np.errstate(over="ignore"):  # what overflows is clipped
-            scaled = X - self.centre
-            scaled /= self.spread
+            scaled = X - self.centre[columns]
+            scaled /= self.spread[columns]
         return np.clip(scaled, -FURTHEST_DEVIATION, FURTHEST_DEVIATION, out=scaled)
 
 
-def require_finite(X: np.ndarray, names: list[str]) -> None:
-    """Raise, naming the first column that holds NaN or infinity."""
+def require_finite(X: np.ndarray, names: list[str], columns: slice | np.ndarray = EVERY) -> None:
+    """Raise, naming the first of these columns that holds NaN or infinity."""
     if not np.issubdtype(X.dtype, np.floating):
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        suspects = np.flatnonzero(~np.isfinite(X.sum(axis=0)))  # a sum can also overflow: look closer
-    for j in suspects:
+        sums = X[:, columns].sum(axis=0)
+    for j in np.arange(X.shape[1])[columns][~np.isfinite(sums)]:  # a sum can also overflow: look closer
         bad = np.flatnonzero(~np.isfinite(X[:, j]))
         if len(bad):
             what = "NaN" if np.isnan(X[bad[0], j]) else "infinity (inf)"

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from sklar.estimators.base import CopulaEstimator
+from sklar.estimators.frames import frame_like
 from sklar.estimators.parameters import SELECTOR
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 
@@ -21,18 +22,18 @@ class CopulaSelector(CopulaEstimator):
         self,
         *,
         penalty: float | str = "auto",
-        objective: str = "joint",
+        objective: str = "honest",
         covariance: str = "low-rank",
         rank: int = 8,
         temperature: float = 1.0,
         choice_hidden: int = 100,
-        predict_hidden: int = 200,
+        predict_hidden: int | None = None,
         activation: str = "relu",
         loadings_activation: str = "tanh",
-        max_epochs: int = 1000,
+        max_epochs: int | None = None,
         batch_size: int = 1000,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
+        learning_rate: float | None = None,
+        weight_decay: float | None = None,
         n_folds: int = 4,
         validation_fraction: float = 0.2,
         patience: int = 50,
@@ -62,10 +63,12 @@ class CopulaSelector(CopulaEstimator):
 
     def selection_proba(self, X: Any) -> Any:
         """How sure: P(z_i = 1 | x) = sigmoid(alpha_i), float (n, d); `select` is where it exceeds 1/2."""
-        return self._per_feature(X, lambda model, x: torch.sigmoid(model.scores(x)), float)
+        rows = self._check_rows(X)
+        proba = self._per_feature(rows, lambda model, x: torch.sigmoid(model.scores(x)), float)
+        return frame_like(X, proba, self._names())
 
-    def _architecture_words(self) -> dict[str, Any]:
-        return {"k": None}
+    def _features_per_row(self) -> None:
+        return None
 
 
 class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
@@ -76,29 +79,34 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     penalty : float or "auto", default "auto"
         Price of one feature (lambda), in units of the loss. "auto" trains a path of penalties side by side and
         keeps the sparsest within one standard error of the best held-out loss.
-    objective : "joint"
-        "joint" is the paper's: both networks minimise one loss.
+    objective : "honest" or "joint", default "honest"
+        "honest" learns through predictors that no mask can tell anything about its row, so a selection cannot leak
+        the label. "joint" is the paper's: both networks minimise one loss.
     covariance : "low-rank", "full", "block" or "independent"
         How the gates of a row depend on each other: L L^T + diag(sigma^2), L L^T, L L^T inside blocks of
-        correlated features, or not at all (the paper's NOLA).
+        correlated features, or not at all (the paper's NOLA). Joint training gives every row its own L, honest
+        training one to all rows.
     rank : int, default 8
         Columns of L (p), for "low-rank".
     temperature : float, default 1
-        t of the relaxed mask that gradients flow through.
+        t of the relaxed mask that joint training's gradients flow through; honest training has none.
     choice_hidden, predict_hidden : int
-        Width of the hidden layers of ChoiceNet (h_c) and PredictNet (h_p).
+        Width of the hidden layers of ChoiceNet (h_c) and PredictNet (h_p; None is 64 for honest, 200 for joint).
     activation : "relu" or "selu"
     loadings_activation : "tanh" or "relu"
-        On L; sigma gets the other. The paper's text says tanh, its Algorithm 4 ReLU, which cannot express a
-        negative correlation.
-    max_epochs, batch_size, learning_rate, weight_decay
-        Adam's.
+        On L in joint training; sigma gets the other. The paper's text says tanh, its Algorithm 4 ReLU, which cannot
+        express a negative correlation.
+    max_epochs : int or None
+        Passes over the rows, at most. None is 1000 for joint; honest training has its own number of steps.
+    batch_size : int, default 1000
+    learning_rate, weight_decay : float or None
+        Of the optimiser (of ChoiceNet, in honest training). None is the objective's own.
     n_folds : int
         Folds of cross-fitting; the joint objective has none.
     validation_fraction : float, default 0.2
-        Share of rows kept aside for early stopping and for choosing the penalty; 0 turns both off.
+        Share of rows kept aside to choose the penalty (both) and to stop early (joint); 0 turns both off.
     patience : int
-        Epochs without a better held-out loss after which training stops.
+        Epochs without a better held-out loss after which joint training stops.
     device : "auto", "cpu" or "cuda"
     random_state : int, RandomState or None
         An int fixes the result, bit for bit on CPU.
@@ -110,7 +118,8 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     classes_ : the labels, in the order of `predict_proba`'s columns
     penalty_ : the penalty that was used
     path_ : the penalties tried, as columns penalty, loss, error, mean_features; empty for a given penalty
-    history_ : one record an epoch
+    history_ : one record an epoch (joint) or a part of the training (honest)
+    union_ : the columns that the model reads; the others were screened away and are never selected
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples

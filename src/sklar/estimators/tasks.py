@@ -17,12 +17,14 @@ class ClassifierTask(ClassifierMixin):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each row, from its selected features alone: (n,)."""
-        winners = self._outputs(X).argmax(axis=1)
-        return self.classes_[winners]
+        return self._predict_rows(self._check_rows(X))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(class | selected features), columns as in `classes_`: (n, classes)."""
-        return softmax(self._outputs(X), axis=1)
+        return softmax(self._outputs(self._check_rows(X)), axis=1)
+
+    def _predict_rows(self, rows: np.ndarray) -> np.ndarray:
+        return self.classes_[self._outputs(rows).argmax(axis=1)]
 
     def _encode_target(self, y: np.ndarray) -> tuple[np.ndarray, Task]:
         check_classification_targets(y)
@@ -37,8 +39,10 @@ class RegressorTask(RegressorMixin):
 
     def predict(self, X: Any) -> np.ndarray:
         """The expected target of each row, from its selected features alone: (n,)."""
-        values = self._outputs(X)[:, 0]
-        return values * self.target_spread_ + self.target_centre_
+        return self._predict_rows(self._check_rows(X))
+
+    def _predict_rows(self, rows: np.ndarray) -> np.ndarray:
+        return self._outputs(rows)[:, 0] * self.target_spread_ + self.target_centre_
 
     def _encode_target(self, y: np.ndarray) -> tuple[np.ndarray, Task]:
         values = np.asarray(y, dtype=np.float64)

@@ -41,13 +41,20 @@ class Folds:
         return Folds(self.x.gather(3, index) * alive[:, None, None], self.y, self.n_train)
 
 
-def deal(x: Tensor, y: Tensor, n_folds: int, held_fraction: float, generator: torch.Generator) -> Folds:
-    """Deal rows (P, n, d), (P, n) to folds at random. Short folds are filled up with training rows of their own."""
+def deal(
+    x: Tensor, y: Tensor, n_folds: int, held_fraction: float, generator: torch.Generator, shuffle: bool = True
+) -> Folds:
+    """Deal rows (P, n, d), (P, n) to folds, at random or (row i to fold i mod F) as they come.
+
+    Short folds are filled up with training rows of their own.
+    """
     problems, n, d = x.shape
     n_folds = min(n_folds, n)
     m = -(-n // n_folds)
     n_held = max(0, min(round(m * held_fraction), m - 2))
-    order = torch.rand(problems, n, generator=generator, device=x.device).argsort(1)
+    order = torch.arange(n, device=x.device).expand(problems, n)
+    if shuffle:
+        order = torch.rand(problems, n, generator=generator, device=x.device).argsort(1)
     place = torch.arange(m * n_folds, device=x.device).view(m, n_folds).T  # fold f holds f, f + F, f + 2F, ...
     place = torch.where(place < n, place, place - n_folds).flip(1)  # the filled-up row first: never held out
     order = order[:, place.reshape(-1)]

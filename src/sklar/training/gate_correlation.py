@@ -9,51 +9,69 @@ partners would be too, which hides what weak partners are worth.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sklar.model.blocks import correlated_blocks
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.flips import Latents, RowLoss, mixed_differences
+
+
+class Pull(NamedTuple):
+    """How strongly correlations are drawn to 0, in units of the loss."""
+
+    apart: float  # where R < 0
+    together: float  # where R > 0
 
 
 class GateCorrelation(nn.Module):
     """Loadings L (P, d, p); R = Norm(L L^T + I)."""
 
-    def __init__(self, problems: int, d: int, rank: int, generator: torch.Generator) -> None:
+    def __init__(
+        self, problems: int, d: int, rank: int, generator: torch.Generator, pattern: Tensor | None = None
+    ) -> None:
         super().__init__()
         # a small start: at L = 0 the gradient of L L^T vanishes
         self.loadings = nn.Parameter(0.1 * torch.randn(problems, d, rank, generator=generator))
+        self.pattern: Tensor | None
+        self.register_buffer("pattern", pattern)  # where L may differ from 0, (P, d, p); None is everywhere
+
+    def patterned(self) -> Tensor:
+        """L: (P, d, p)."""
+        return self.loadings if self.pattern is None else self.loadings * self.pattern
 
     def root(self) -> Tensor:
         """L_i / sqrt(|L_i|^2 + 1): R = root root^T off the diagonal: (P, d, p)."""
-        return self.loadings / (self.loadings.square().sum(-1, keepdim=True) + 1).sqrt()
+        loadings = self.patterned()
+        return loadings / (loadings.square().sum(-1, keepdim=True) + 1).sqrt()
 
     def learn(
-        self,
-        judge: MaskedPredictor,
-        loss: RowLoss,
-        x: Tensor,
-        y: Tensor,
-        latents: Latents,
-        pairs: Tensor,
-        pull: float,
+        self, judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, latents: Latents, pairs: Tensor, pull: Pull
     ) -> None:
-        """Put one step's gradient on the loadings.
-
-        `pairs` (P F, n, 2) is a pair of features for every row; `pulls` are those of negative and positive R.
-        """
+        """Put one step's gradient on the loadings; `pairs` (P F, n, 2) is a pair of features for every row."""
         first, second = pairs[..., :1], pairs[..., 1:]
         with torch.no_grad():
-            mixed = mixed_differences(judge, loss, x, y, latents, first, second).squeeze(-1)  # (P F, n)
+            mixed = mixed_differences(judge, loss, x, y, latents, first, second)
         problems, d, _ = self.loadings.shape
-        cell = (first * d + second).squeeze(-1).view(problems, -1)  # which R_ij each row speaks of
+        cell = (first * d + second).view(problems, -1)  # which R_ij each row speaks of
         mixed = mixed.view(problems, -1)
         total = torch.zeros(problems, d * d, device=x.device).scatter_add(1, cell, mixed)
         count = torch.zeros_like(total).scatter_add(1, cell, torch.ones_like(mixed))
         mean = (total / count.clamp_min(1)).view(problems, d, d)
         root = self.root()
-        off_diagonal = 1 - torch.eye(d, device=x.device)
-        correlation = root @ root.mT * off_diagonal
+        correlation = root @ root.mT * (1 - torch.eye(d, device=x.device))
         value = correlation.detach()
-        apart, together = pulls
-        correlation.backward((mean + mean.mT) / 2 + apart * value.clamp_max(0) + together * value.clamp_min(0))
+        toward_zero = pull.apart * value.clamp_max(0) + pull.together * value.clamp_min(0)
+        correlation.backward((mean + mean.mT) / 2 + toward_zero)
+
+
+def block_pattern(x: Tensor) -> Tensor:
+    """1 where two features are in one block of correlated features, else 0: rows (P, n, d) -> (P, d, d)."""
+    pattern = torch.zeros(len(x), x.shape[-1], x.shape[-1])
+    for problem, rows in enumerate(x.cpu().numpy()):
+        for block in correlated_blocks(rows):
+            pattern[problem][np.ix_(block, block)] = 1.0
+    return pattern.to(x.device)

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from sklar.model.honest_model import HonestArchitecture, HonestModel
 from sklar.training.folds import deal
+from sklar.training.loop import Record
 from sklar.training.objectives import Task
 from sklar.training.path import PathChoice, choose_penalty
 from sklar.training.screening import union
@@ -58,17 +59,21 @@ class HonestFit:
     columns: Tensor  # (P, w), the union's features; those not alive only fill up the width
     log_penalty: Tensor  # (P,)
     choices: list[PathChoice | None]  # None where the penalty was given
-    n_features: int
+    history: list[list[Record]]  # of each problem
 
     def penalty(self, problem: int = 0) -> float:
         """The penalty that was used."""
         return math.exp(float(self.log_penalty[problem]))
 
+    def union(self, problem: int = 0) -> list[int]:
+        """The columns that one problem's model reads, in its order."""
+        return [int(i) for i in self.columns[problem][self.stage.alive[problem]].cpu()]
+
     def model(self, problem: int = 0) -> HonestModel:
         """One problem's model, on the CPU; the penalty it was told becomes part of a bias."""
         stage = self.stage
         alive = stage.alive[problem].cpu()
-        model = HonestModel(self._architecture(problem))
+        model = HonestModel(self._architecture(problem), torch.Generator())  # the weights are replaced below
         told = float((self.log_penalty[problem] - stage.middle[problem, 0, 0]) / 2)
         selector = {key: value[problem : problem + 1].cpu() for key, value in stage.selector.state_dict().items()}
         first = selector["first.weight"]
@@ -85,22 +90,20 @@ class HonestFit:
         judge["first.weight"] = judge["first.weight"][:, alive.repeat(2)]
         model.predictors.load_state_dict(judge)
         if stage.correlation is not None:
-            model.loadings.data.copy_(stage.correlation.loadings[problem].detach().cpu()[alive])
+            model.loadings.data.copy_(stage.correlation.patterned()[problem].detach().cpu()[alive])
         return model.eval()
 
     def _architecture(self, problem: int) -> HonestArchitecture:
         stage, s = self.stage, self.stage.settings
-        alive = stage.alive[problem]
         return HonestArchitecture(
-            n_features=self.n_features,
+            n_features=int(stage.alive[problem].sum()),
             n_outputs=stage.task.n_outputs,
             k=s.k,
-            covariance="independent" if stage.correlation is None else "low-rank",
+            covariance=s.covariance,
             rank=0 if stage.correlation is None else stage.correlation.loadings.shape[-1],
             choice_hidden=s.hidden,
             predict_hidden=s.predictor.hidden,
             activation=s.activation,
-            columns=tuple(int(i) for i in self.columns[problem][alive].cpu()),
             n_folds=stage.folds.x.shape[1],
         )
 
@@ -118,23 +121,25 @@ def fit_honest(
     seed: int = 0,
     report: Callable[[], object] = lambda: None,
 ) -> HonestFit:
-    """Train on standardised rows x (P, n, d) and targets y (P, n); `report` is told of every selector step."""
+    """Train on standardised rows x (P, n, d) and targets y (P, n); `report` is told of every step."""
     problems, _, d = x.shape
     generator = torch.Generator(device=x.device).manual_seed(seed)
     automatic = penalty == "auto" and settings.k is None
     folds = deal(x, y, n_folds, held_fraction if automatic else 0.0, generator)
     stage = Stage(folds, task, settings, generator, seed)
-    stage.predictors.warm_up(schedule.warm_steps, stage.alive[:, None, None])
+    history: list[list[Record]] = [[] for _ in range(problems)]
+    stage.predictors.warm_up(schedule.warm_steps, stage.alive[:, None, None], report)
     columns = torch.arange(d, device=x.device).expand(problems, d)
     least = max(schedule.least_width, 2 * (settings.k or 0))
     if d > least:
         columns = stage.prune(union(stage.predictors, least, max(schedule.most_width, 2 * least), generator))
-        stage.predictors.warm_up(schedule.settle_steps, stage.alive[:, None, None])
-    if settings.rank and stage.alive.shape[1] > 1:
+        stage.predictors.warm_up(schedule.settle_steps, stage.alive[:, None, None], report)
+    if settings.covariance != "independent" and stage.alive.shape[1] > 1:
         stage.correlate()
     grid = _log_penalties(stage, penalty, schedule)  # (P, G)
     stage.middle = grid.mean(1)[:, None, None]
     stage.select(schedule.path_steps, grid[:, 0], grid[:, -1], stage.folds.n_train, report)
+    _record(history, "path", stage, grid[:, grid.shape[1] // 2])
     choices: list[PathChoice | None] = [None] * problems
     chosen = grid[:, grid.shape[1] // 2]
     if grid.shape[1] > 1 and stage.folds.n_train < stage.folds.x.shape[2]:
@@ -142,7 +147,8 @@ def fit_honest(
         chosen = grid.gather(1, torch.tensor([[choice.member] for choice in found], device=x.device)).squeeze(1)
         choices = list(found)
     stage.select(schedule.final_steps, chosen, chosen, stage.folds.x.shape[2], report)
-    return HonestFit(stage, columns, chosen, choices, d)
+    _record(history, "final", stage, chosen)
+    return HonestFit(stage, columns, chosen, choices, history)
 
 
 def _log_penalties(stage: Stage, penalty: float | str, schedule: Schedule) -> Tensor:
@@ -151,6 +157,15 @@ def _log_penalties(stage: Stage, penalty: float | str, schedule: Schedule) -> Te
     if penalty == "auto":
         return (unit * torch.tensor(schedule.penalties, device=unit.device)).log()
     return torch.full_like(unit, max(float(penalty), 1e-8)).log()
+
+
+def _record(history: list[list[Record]], part: str, stage: Stage, log_penalty: Tensor) -> None:
+    """Note where each problem stands: the loss of its training rows, judged out of fold, and features a row."""
+    x, _ = stage.folds.training
+    mask = stage.masks(x.flatten(1, 2), log_penalty).view_as(x)
+    losses, sizes = stage.out_of_fold_losses(mask).mean(1).tolist(), mask.sum(-1).mean((1, 2)).tolist()
+    for records, loss, size in zip(history, losses, sizes, strict=True):
+        records.append({"part": part, "loss": loss, "mean_features": size})
 
 
 def _choose(stage: Stage, grid: Tensor) -> list[PathChoice]:

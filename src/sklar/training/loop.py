@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-Record = dict[str, float]
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True)

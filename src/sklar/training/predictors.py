@@ -9,6 +9,7 @@ bonus, larger than what some true features earn.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -46,7 +47,7 @@ class FoldPredictors:
         self.judge = copy.deepcopy(self.learner).requires_grad_(False)
         self.optimiser = adamw(self.learner, settings.learning_rate, settings.weight_decay, spare="first.weight")
 
-    def warm_up(self, n_steps: int, alive: Tensor) -> None:
+    def warm_up(self, n_steps: int, alive: Tensor, report: Callable[[], object] = lambda: None) -> None:
         """Learn from random masks alone; features that are not `alive` (P, 1, 1, d) are never shown."""
 
         def step() -> None:
@@ -55,6 +56,7 @@ class FoldPredictors:
 
         def before(k: int) -> None:
             set_learning_rate(self.optimiser, self.settings.learning_rate * min(1.0, (k + 1) / self.settings.rise))
+            report()
 
         repeat(step, n_steps, before, self.folds.x.device, self.generator)
 
@@ -67,9 +69,8 @@ class FoldPredictors:
         self.optimiser.zero_grad(set_to_none=True)
         with torch.no_grad():
             shrink_features(self.learner, self.optimiser.param_groups[0]["lr"] * self.sparsity)
-            torch._foreach_lerp_(
-                list(self.judge.parameters()), list(self.learner.parameters()), 1 - self.settings.average
-            )
+            average: list[Tensor] = list(self.judge.parameters())
+            torch._foreach_lerp_(average, list(self.learner.parameters()), 1 - self.settings.average)
 
     def prune(self, folds: Folds, columns: Tensor) -> None:
         """Go on with the columns (P, w) alone, which `folds` holds; what was learned about them is kept."""
@@ -78,7 +79,8 @@ class FoldPredictors:
         rows = torch.cat([columns, columns + d], dim=1).repeat_interleave(n_folds, 0).unsqueeze(-1)
         for name in ("learner", "judge"):
             wide: MaskedPredictor = getattr(self, name)
-            narrow = MaskedPredictor(width, self.settings.hidden, self.task.n_outputs, problems * n_folds)
+            unused = torch.Generator()  # the weights are replaced
+            narrow = MaskedPredictor(width, self.settings.hidden, self.task.n_outputs, problems * n_folds, unused)
             state = wide.state_dict()
             state["first.weight"] = state["first.weight"].gather(1, rows.expand(-1, -1, self.settings.hidden))
             narrow.load_state_dict(state)

@@ -12,17 +12,20 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from sklar.model.honest_model import SHUT
 from sklar.model.networks import ChoiceNet
 from sklar.model.topk_mask import hard_topk
 from sklar.training import flips
 from sklar.training.folds import Folds
-from sklar.training.gate_correlation import GateCorrelation
+from sklar.training.gate_correlation import GateCorrelation, Pull, block_pattern
 from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, PredictorSettings, teaching_masks
 from sklar.training.steps import adamw, cosine, repeat, set_learning_rate
 
+SHUT = -30.0  # the score of what only fills up the width
 Report = Callable[[], object]  # told of every step that was done
+
+
+DEFAULT_PULL = Pull(apart=0.05, together=0.4)
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,10 @@ class SelectorSettings:
     start: float = 0.5  # scores before training
     flips: int = 8  # features flipped, or swaps tried, per row and step, at most
     bit_flips: float = 0.15  # of the masks of other rows that predictors learn from; at most 1.65 features
-    rank: int = 8  # of the gates' correlation; 0 is independent gates
+    covariance: str = "low-rank"  # of the gates
+    rank: int = 8  # of L, for "low-rank"
     correlation_rate: float = 1e-2
-    pull: float = 0.05  # of a negative correlation of two gates toward 0, in units of the loss
-    pull_together: float = 0.4  # and of a positive one: what works together is reported, but must not hide the weak
+    pull: Pull = DEFAULT_PULL  # of the gates' correlation toward 0
     k: int | None = None  # exactly so many features a row
     predictor: PredictorSettings = field(default_factory=PredictorSettings)
 
@@ -81,15 +84,18 @@ class Stage:
     def correlate(self) -> None:
         """From now on, gates are correlated; before, when most features are noise, they need not be."""
         problems, d = self.alive.shape
+        covariance = self.settings.covariance
+        rank = min(self.settings.rank, d) if covariance == "low-rank" else d
+        pattern = block_pattern(self.folds.x.flatten(1, 2)) if covariance == "block" else None
         start = torch.Generator().manual_seed(self.seed + 2)
-        self.correlation = GateCorrelation(problems, d, min(self.settings.rank, d), start).to(self.alive.device)
+        self.correlation = GateCorrelation(problems, d, rank, start, pattern).to(self.alive.device)
 
     def select(self, n_steps: int, low: Tensor, high: Tensor, among: int, report: Report = lambda: None) -> None:
         """Train the selector, and go on training the predictors, with log-penalties uniform in [low, high] (P,)."""
         s = self.settings
         optimiser = adamw(self.selector, s.learning_rate, s.weight_decay, spare="first.weight")
         of_correlation = adamw(self.correlation, s.correlation_rate, 0.0) if self.correlation else None
-        weights = list(self.selector.parameters())
+        weights: list[Tensor] = list(self.selector.parameters())
         averaged = [weight.detach().clone() for weight in weights]
         alive = self.alive[:, None, None]
         bit_flips = s.bit_flips * min(1.0, 11 / self.alive.shape[1])
@@ -141,8 +147,9 @@ class Stage:
         scores.backward(push.view_as(scores) / (n_folds * b))
         if self.correlation is not None and draw.latents is not None:
             pairs = flips.random_features(self._eligible(n_folds, b), 2, self.generator)
-            pulls = self.settings.pull, self.settings.pull_together
-            self.correlation.learn(self.predictors.judge, self.task.row_loss, rows, labels, draw.latents, pairs, pulls)
+            self.correlation.learn(
+                self.predictors.judge, self.task.row_loss, rows, labels, draw.latents, pairs, self.settings.pull
+            )
         return draw.mask.view(x.shape)
 
     def _eligible(self, n_folds: int, b: int) -> Tensor:
@@ -172,13 +179,17 @@ class Stage:
         push = torch.zeros_like(alpha).scatter_add(-1, into, -gain).scatter_add(-1, out, gain)
         return inward_only(push, alpha, self.settings.bound) * (alpha.shape[-1] / count)
 
-    @torch.no_grad()
     def loss_error(self) -> Tensor:
         """The standard error of the mean loss, of training rows shown everything, judged out of fold: (P,)."""
-        x, y = (t.flatten(0, 1) for t in self.folds.training)
-        shown = self._eligible(self.folds.x.shape[1], 1).to(x.dtype).expand_as(x)
-        losses = self.task.row_loss(self.predictors.judge(x, shown), y).view(len(self.alive), -1)
+        x, _ = self.folds.training
+        losses = self.out_of_fold_losses(self.alive[:, None, None].expand_as(x).to(x.dtype))
         return losses.std(1) / losses.shape[1] ** 0.5
+
+    @torch.no_grad()
+    def out_of_fold_losses(self, mask: Tensor) -> Tensor:
+        """Training rows shown by `mask` (P, F, n, d), each judged by the predictor of its own fold: (P, F n)."""
+        x, y = (t.flatten(0, 1) for t in self.folds.training)
+        return self.task.row_loss(self.predictors.judge(x, mask.flatten(0, 1)), y).view(len(self.alive), -1)
 
     def path(self, log_penalties: Tensor) -> tuple[Tensor, Tensor]:
         """Held-out losses (P, G, n) and mean features a row (P, G) for G log-penalties (P, G)."""
@@ -204,8 +215,10 @@ class Stage:
 def narrow_selector(wide: ChoiceNet, columns: Tensor, settings: SelectorSettings) -> ChoiceNet:
     """A selector of fewer features (P, w) that scores them as `wide` does where the others are 0."""
     problems, width = columns.shape
-    narrow = ChoiceNet(width, settings.hidden, n_extra=1, activation=settings.activation, replicas=problems)
-    narrow.to(columns.device)
+    unused = torch.Generator()  # the weights are replaced below
+    narrow = ChoiceNet(
+        width, settings.hidden, n_extra=1, activation=settings.activation, replicas=problems, generator=unused
+    ).to(columns.device)
     extra = torch.full((problems, 1), wide.first.weight.shape[1] - 1, device=columns.device)
     with torch.no_grad():
         narrow.first.weight.copy_(take_rows(wide.first.weight, torch.cat([columns, extra], 1)))

@@ -1,0 +1,127 @@
+"""From an estimator's words to a trained model: the one place where words meet settings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from sklar.model.blocks import correlated_blocks
+from sklar.model.selection import Architecture, GateModel
+from sklar.training.honest import Schedule, fit_honest
+from sklar.training.joint import Split, fit_joint
+from sklar.training.loop import LoopSettings, Record, progress_bar
+from sklar.training.objectives import Task
+from sklar.training.path import Path
+from sklar.training.predictors import PredictorSettings
+from sklar.training.stage import SelectorSettings
+
+# What a word left at None stands for, by objective. Joint training has the paper's widths.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "honest": {"predict_hidden": 64, "learning_rate": 3e-3, "weight_decay": 0.1, "max_epochs": None},
+    "joint": {"predict_hidden": 200, "learning_rate": 1e-3, "weight_decay": 1e-3, "max_epochs": 1000},
+}
+# Fewer rows than this are all needed for training: none is kept aside.
+FEWEST_ROWS_TO_SPLIT = 50
+# Rows for which honest training takes all its steps; fewer rows need fewer.
+ROWS_OF_FULL_SCHEDULE = 10_000
+SMALLEST_SHARE_OF_SCHEDULE = 0.1
+
+
+class Fitted(NamedTuple):
+    """What training leaves an estimator with."""
+
+    model: GateModel
+    union: list[int]  # the columns that the model reads
+    penalty: float
+    path: Path
+    history: list[Record]
+
+
+def train(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
+    """Train on scaled rows x (n, d) and encoded targets y (n,) as an estimator's words say."""
+    defaults = DEFAULTS[words["objective"]]
+    words = {name: defaults.get(name) if value is None else value for name, value in words.items()}
+    return {"honest": _train_honest, "joint": _train_joint}[words["objective"]](words, x, y, task, k, seed)
+
+
+def honest_schedule(n: int, batch_size: int, max_epochs: int | None) -> Schedule:
+    """All steps for 10,000 rows and more, fewer for fewer (as the square root), and at most `max_epochs` passes."""
+    full = Schedule()
+    share = min(1.0, max(SMALLEST_SHARE_OF_SCHEDULE, (n / ROWS_OF_FULL_SCHEDULE) ** 0.5))
+    if max_epochs is not None:
+        share = min(share, max_epochs * -(-n // batch_size) / full.total)
+    return full.scaled(share)
+
+
+def _train_honest(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
+    schedule = honest_schedule(len(x), words["batch_size"], words["max_epochs"])
+    settings = SelectorSettings(
+        hidden=words["choice_hidden"],
+        activation=words["activation"],
+        learning_rate=words["learning_rate"],
+        weight_decay=words["weight_decay"],
+        covariance=words["covariance"],
+        rank=words["rank"],
+        k=k,
+        predictor=PredictorSettings(hidden=words["predict_hidden"], batch_size=words["batch_size"]),
+    )
+    bar = progress_bar(schedule.total, "training", bool(words["verbose"]))
+    fit = fit_honest(
+        x.unsqueeze(0),
+        y.unsqueeze(0),
+        task,
+        penalty=words.get("penalty", 0.0),
+        settings=settings,
+        schedule=schedule,
+        n_folds=words["n_folds"],
+        held_fraction=words["validation_fraction"],
+        seed=seed,
+        report=bar.update,
+    )
+    bar.close()
+    choice = fit.choices[0]
+    return Fitted(fit.model(), fit.union(), fit.penalty(), choice.path if choice else {}, fit.history[0])
+
+
+def _train_joint(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
+    d = x.shape[1]
+    architecture = Architecture(
+        n_features=d,
+        n_outputs=task.n_outputs,
+        k=k,
+        covariance=words["covariance"],
+        rank=min(words["rank"], d),
+        blocks=correlated_blocks(x.cpu().numpy()) if words["covariance"] == "block" else (),
+        temperature=float(words["temperature"]),
+        choice_hidden=words["choice_hidden"],
+        predict_hidden=words["predict_hidden"],
+        activation=words["activation"],
+        loadings_activation=words["loadings_activation"],
+    )
+    if k is not None:
+        architecture = replace(
+            architecture,
+            step_exponent=float(words["step_exponent"]),
+            correlation_strength=float(words["correlation_strength"]),
+        )
+    settings = LoopSettings(
+        max_epochs=words["max_epochs"],
+        batch_size=words["batch_size"],
+        learning_rate=words["learning_rate"],
+        weight_decay=words["weight_decay"],
+        patience=words["patience"],
+        verbose=bool(words["verbose"]),
+    )
+    split = _split(x, y, words["validation_fraction"], seed)
+    fit = fit_joint(split, task, architecture, words.get("penalty", 0.0), settings, seed)
+    return Fitted(fit.model, list(range(d)), fit.penalty, fit.path, fit.history)
+
+
+def _split(x: Tensor, y: Tensor, fraction: float, seed: int) -> Split:
+    n_held = round(fraction * len(x)) if len(x) >= FEWEST_ROWS_TO_SPLIT else 0
+    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed)).to(x.device)
+    held, kept = order[:n_held], order[n_held:]
+    return Split(x[kept], y[kept], x[held], y[held])
