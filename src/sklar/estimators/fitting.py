@@ -42,9 +42,13 @@ class Fitted(NamedTuple):
 
 def train(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
     """Train on scaled rows x (n, d) and encoded targets y (n,) as an estimator's words say."""
+    by_objective = {"honest": _train_honest, "joint": _train_joint}
+    return by_objective[words["objective"]](_with_defaults(words), x, y, task, k, seed)
+
+
+def _with_defaults(words: dict[str, Any]) -> dict[str, Any]:
     defaults = DEFAULTS[words["objective"]]
-    words = {name: defaults.get(name) if value is None else value for name, value in words.items()}
-    return {"honest": _train_honest, "joint": _train_joint}[words["objective"]](words, x, y, task, k, seed)
+    return {name: defaults.get(name) if value is None else value for name, value in words.items()}
 
 
 def honest_schedule(n: int, batch_size: int, max_epochs: int | None) -> Schedule:
@@ -56,8 +60,9 @@ def honest_schedule(n: int, batch_size: int, max_epochs: int | None) -> Schedule
     return full.scaled(share)
 
 
-def _train_honest(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
-    schedule = honest_schedule(len(x), words["batch_size"], words["max_epochs"])
+def honest_words(words: dict[str, Any], n: int, k: int | None) -> dict[str, Any]:
+    """The keyword arguments of `fit_honest` that an estimator's words stand for, with n rows."""
+    words = _with_defaults(words)
     settings = SelectorSettings(
         hidden=words["choice_hidden"],
         activation=words["activation"],
@@ -68,20 +73,19 @@ def _train_honest(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: in
         k=k,
         predictor=PredictorSettings(hidden=words["predict_hidden"], batch_size=words["batch_size"]),
     )
-    bar = progress_bar(schedule.total, "training", bool(words["verbose"]))
-    fit = fit_honest(
-        x.unsqueeze(0),
-        y.unsqueeze(0),
-        task,
-        penalty=words.get("penalty", 0.0),
-        settings=settings,
-        schedule=schedule,
-        n_folds=words["n_folds"],
-        held_fraction=words["validation_fraction"],
-        seed=seed,
-        report=bar.update,
-    )
-    bar.close()
+    return {
+        "penalty": words.get("penalty", 0.0),
+        "settings": settings,
+        "schedule": honest_schedule(n, words["batch_size"], words["max_epochs"]),
+        "n_folds": words["n_folds"],
+        "held_fraction": words["validation_fraction"],
+    }
+
+
+def _train_honest(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
+    arguments = honest_words(words, len(x), k)
+    with progress_bar(arguments["schedule"].total, "training", bool(words["verbose"])) as bar:
+        fit = fit_honest(x.unsqueeze(0), y.unsqueeze(0), task, **arguments, seed=seed, report=bar.update)
     choice = fit.choices[0]
     return Fitted(fit.model(), fit.union(), fit.penalty(), choice.path if choice else {}, fit.history[0])
 

@@ -1,0 +1,133 @@
+"""What the copula buys: redundant copies dropped, nothing lost elsewhere; the difference to independent gates.
+
+    python benchmarks/dependence.py --device cuda --seeds 10
+
+For each data set and covariance: how often more than one member of a redundant group is kept for a row that needs one
+of them, whether one is, TPR and FDR, and the correlation of the group's gates. Then the paired difference of the two
+covariances with its 95% interval over seeds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.stats import t as student
+from stacked import fit_stack
+
+from sklar.datasets import SYNTHETIC_NAMES, make_interaction, make_redundant, make_synthetic
+from sklar.metrics import false_discovery_rate, true_positive_rate
+from sklar.training.runtime import resolve_device
+
+N_FEATURES = 12
+
+
+def suites() -> dict:
+    """name -> a function of (rows, seed) that draws X, y, relevant and a group of columns (or None)."""
+    made = {}
+    for switch, where in ((True, ""), (False, " global")):
+        for rho in (0.9, 0.97, 0.99):
+            words = {"n_features": N_FEATURES, "copy_correlation": rho, "switch": switch}
+            made[f"redundant {rho}{where}"] = maker(make_redundant, words)
+        for order in (2, 3):
+            words = {"n_features": N_FEATURES, "order": order, "switch": switch}
+            made[f"interaction {order}{where}"] = maker(make_interaction, words)
+    for name in SYNTHETIC_NAMES:
+        made[f"{name} correlated"] = maker(make_synthetic, {"name": name, "n_features": N_FEATURES, "correlation": 0.5})
+    return made
+
+
+def maker(function, words: dict):
+    def draw(n: int, seed: int) -> tuple:
+        made = function(n_samples=n, random_state=seed, **words)
+        return made if len(made) == 4 else (*made, None)
+
+    return draw
+
+
+def main() -> None:
+    args = parse()
+    device = resolve_device(args.device)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    tasks = [(name, seed) for name in args.names for seed in range(args.seeds)]
+    stack = args.stack or (len(tasks) if device.type == "cuda" else 1)
+    rows = []
+    with args.out.open("a") as file:
+        for first in range(0, len(tasks), stack):
+            for covariance in ("low-rank", "independent"):
+                for row in measure(tasks[first : first + stack], covariance, args.rows, device):
+                    rows.append(row)
+                    file.write(json.dumps(row) + "\n")
+                    file.flush()
+    print_table(rows)
+
+
+def measure(tasks: list[tuple[str, int]], covariance: str, n: int, device: torch.device) -> list[dict]:
+    makers = suites()
+    stacked = fit_stack([makers[name](n, 2 * seed) for name, seed in tasks], covariance, device, seed=tasks[0][1])
+    rows = []
+    for p, (name, seed) in enumerate(tasks):
+        X, y, relevant, group = makers[name](n, 2 * seed + 1)
+        answers = stacked.answers(p, X, y)
+        row = {"name": name, "seed": seed, "covariance": covariance, "accuracy": answers.accuracy}
+        row |= {
+            "tpr": true_positive_rate(relevant, answers.selected),
+            "fdr": false_discovery_rate(relevant, answers.selected),
+        }
+        if group is not None:
+            kept = answers.selected[relevant[:, group[0]]][:, group].sum(axis=1)
+            row |= {
+                "more_than_one": float(100 * (kept > 1).mean()),
+                "at_least_one": float(100 * (kept > 0).mean()),
+                "gate_correlation": float(answers.gate_correlation[group[0], group[1]]),
+            }
+        rows.append(row)
+    return rows
+
+
+COLUMNS = ("more_than_one", "at_least_one", "gate_correlation", "tpr", "fdr", "accuracy")
+
+
+def print_table(rows: list[dict]) -> None:
+    print(f"{'':22} {'gates':12} " + " ".join(f"{column:>16}" for column in COLUMNS))
+    for name in dict.fromkeys(row["name"] for row in rows):
+        copula, alone = (columns_of(rows, name, covariance) for covariance in ("low-rank", "independent"))
+        for gates, table in (("low-rank", copula), ("independent", alone)):
+            print(f"{name:22} {gates:12} " + " ".join(f"{table[column].mean():16.2f}" for column in COLUMNS))
+        cells = [difference(copula[column] - alone[column]) for column in COLUMNS]
+        print(f"{'':22} {'difference':12} " + " ".join(f"{cell:>16}" for cell in cells))
+
+
+def columns_of(rows: list[dict], name: str, covariance: str) -> dict[str, np.ndarray]:
+    mine = [row for row in rows if (row["name"], row["covariance"]) == (name, covariance)]
+    return {column: np.array([row.get(column, np.nan) for row in mine]) for column in COLUMNS}
+
+
+def difference(values: np.ndarray) -> str:
+    """Mean and half-width of the 95% interval of paired differences."""
+    if len(values) < 2:
+        return f"{values.mean():.2f}"
+    half = student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / len(values) ** 0.5
+    return f"{values.mean():.2f} ± {half:.2f}"
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--names", nargs="+", default=list(suites()), choices=list(suites()), metavar="NAME")
+    parser.add_argument("--stack", type=int, default=0, help="data sets side by side; 0: all on a GPU, one on a CPU")
+    parser.add_argument("--out", type=Path, default=Path("results/dependence.jsonl"))
+    parser.add_argument("--quick", action="store_true", help="one tiny pair of fits, to see that it runs")
+    args = parser.parse_args()
+    if args.quick:
+        args.rows, args.seeds, args.names = 200, 1, ["redundant 0.97"]
+    return args
+
+
+if __name__ == "__main__":
+    main()
