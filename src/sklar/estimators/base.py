@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from numbers import Integral
 from os import PathLike
 from typing import Any
 
@@ -80,6 +81,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ) -> np.ndarray:
         """Draw masks from the learned copula itself: bool (n_draws, n, d)."""
         rows = self._check_rows(X)
+        if not isinstance(n_draws, Integral) or n_draws < 1:
+            raise ValueError(f"n_draws must be a whole number from 1; got {n_draws!r}")
         generator = generator_on(resolve_device(self.device), spawn_seeds(random_state, 1)[0])
         masks = np.zeros((n_draws, *rows.shape), dtype=bool)
         for part, model, x in self._blocks(rows, self._entries_of_loadings()):

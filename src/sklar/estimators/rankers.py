@@ -102,7 +102,8 @@ class CopulaRanker(CopulaEstimator):
     @_WordAndMethod
     def rank(self, X: Any) -> np.ndarray:
         """The k features that decide each row, best first, as column numbers: int (n, k)."""
-        rows, k = self._check_rows(X), self._features_per_row()
+        rows = self._check_rows(X)
+        k = self._fitted_k()
         return self.union_[self._map_rows(rows, lambda model, x: ranking(model.scores(x), k), k, int)]
 
     def selection_proba(self, X: Any) -> Any:
@@ -122,6 +123,10 @@ class CopulaRanker(CopulaEstimator):
 
         proba = self._per_feature(self._check_rows(X), answer, float, self._entries_of_loadings())
         return frame_like(X, proba, self._names())
+
+    def _fitted_k(self) -> int:
+        """The k of the fit; the word may have changed since."""
+        return int(self.model_.architecture.k or 0)
 
     def _features_per_row(self) -> int:
         d = self.n_features_in_

@@ -18,7 +18,7 @@ from torch import Tensor
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.folds import Folds, of_other_folds
 from sklar.training.objectives import Task
-from sklar.training.steps import adamw, repeat, set_learning_rate
+from sklar.training.steps import adamw, averaging, repeat, set_learning_rate
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class FoldPredictors:
     def __init__(self, folds: Folds, task: Task, settings: PredictorSettings, generator: torch.Generator, seed: int):
         problems, n_folds, m, d = folds.x.shape
         self.folds, self.task, self.settings, self.generator = folds, task, settings, generator
+        self.average = settings.average
         self.rows = max(1, min(settings.batch_size // n_folds, m))  # of each fold, a step
         start = torch.Generator().manual_seed(seed)
         self.learner = MaskedPredictor(d, settings.hidden, task.n_outputs, problems * n_folds, start)
@@ -54,8 +55,11 @@ class FoldPredictors:
             x, y = self.folds.batch(self.rows, self.folds.n_train, self.generator)
             self.learn(x, y, random_masks(x, self.generator) * alive)
 
+        self.average = averaging(self.settings.average, n_steps)
+        rise = min(self.settings.rise, 1 + n_steps // 5)
+
         def before(k: int) -> None:
-            set_learning_rate(self.optimiser, self.settings.learning_rate * min(1.0, (k + 1) / self.settings.rise))
+            set_learning_rate(self.optimiser, self.settings.learning_rate * min(1.0, (k + 1) / rise))
             report()
 
         repeat(step, n_steps, before, self.folds.x.device, self.generator)
@@ -70,7 +74,7 @@ class FoldPredictors:
         with torch.no_grad():
             shrink_features(self.learner, self.optimiser.param_groups[0]["lr"] * self.sparsity)
             average: list[Tensor] = list(self.judge.parameters())
-            torch._foreach_lerp_(average, list(self.learner.parameters()), 1 - self.settings.average)
+            torch._foreach_lerp_(average, list(self.learner.parameters()), 1 - self.average)
 
     def prune(self, folds: Folds, columns: Tensor) -> None:
         """Go on with the columns (P, w) alone, which `folds` holds; what was learned about them is kept."""

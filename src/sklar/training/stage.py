@@ -19,7 +19,7 @@ from sklar.training.folds import Folds
 from sklar.training.gate_correlation import GateCorrelation, Pull, block_pattern
 from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, PredictorSettings, teaching_masks
-from sklar.training.steps import adamw, cosine, repeat, set_learning_rate
+from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
 
 SHUT = -30.0  # the score of what only fills up the width
 Report = Callable[[], object]  # told of every step that was done
@@ -98,6 +98,9 @@ class Stage:
         weights: list[Tensor] = list(self.selector.parameters())
         averaged = [weight.detach().clone() for weight in weights]
         alive = self.alive[:, None, None]
+        self.predictors.average = averaging(s.predictor.average, n_steps)
+        memory = averaging(s.average, n_steps)
+        rise = min(50, 1 + n_steps // 5)
         bit_flips = s.bit_flips * min(1.0, 11 / self.alive.shape[1])
 
         def step() -> None:
@@ -109,12 +112,12 @@ class Stage:
                     each.zero_grad(set_to_none=True)
             with torch.no_grad():
                 shrink_inputs(self.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * s.sparsity)
-                torch._foreach_lerp_(averaged, weights, 1 - s.average)
+                torch._foreach_lerp_(averaged, weights, 1 - memory)
             self.predictors.learn(x, y, teaching_masks(mask, alive, bit_flips, self.generator))
 
         def before(k: int) -> None:
             fade = cosine(k, n_steps)
-            set_learning_rate(optimiser, s.learning_rate * fade * min(1.0, (k + 1) / 50))
+            set_learning_rate(optimiser, s.learning_rate * fade * min(1.0, (k + 1) / rise))
             set_learning_rate(self.predictors.optimiser, s.predictor.learning_rate * (0.2 + 0.8 * fade))
             if of_correlation is not None:
                 set_learning_rate(of_correlation, s.correlation_rate * fade)

@@ -63,6 +63,11 @@ def set_learning_rate(optimiser: torch.optim.Optimizer, learning_rate: float) ->
             group["lr"] = learning_rate
 
 
+def averaging(average: float, n_steps: int) -> float:
+    """The decay of a moving average over a training of n_steps: its memory is at most a tenth of them."""
+    return min(average, max(0.0, 1 - 10 / n_steps))
+
+
 def cosine(k: int, n_steps: int) -> float:
     """From 1 to 0 over the steps."""
     return 0.5 * (1 + math.cos(math.pi * k / n_steps))

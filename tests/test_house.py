@@ -1,0 +1,88 @@
+"""The import arrows: a file imports only from its own folder and from folders to its left.
+
+metrics, datasets, kernels -> model -> training -> estimators, baselines -> experiments, report, scale -> cli.
+storage and tables are leaves.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import sklar
+
+ROOT = Path(sklar.__file__).parent
+# Left to right; the parts that DESIGN names together may look to their left, not at each other both ways.
+CHAIN = [
+    "storage",
+    "tables",
+    "metrics",
+    "datasets",
+    "kernels",
+    "model",
+    "training",
+    "estimators",
+    "baselines",
+    "audit",
+    "experiments",
+    "report",
+    "scale",
+    "workflow",
+    "demo",
+    "cli",
+]
+LEVELS = {part: position for position, part in enumerate(CHAIN)}
+LEAVES = {"storage", "tables"}
+FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def part_of(module):
+    """sklar.model.copula -> model; a public name of sklar -> the part that has it."""
+    name = module.removeprefix("sklar.").split(".")[0]
+    return sklar._HOMES[name].split(".")[1] if name in sklar._HOMES else name
+
+
+def imported_parts(path):
+    """The parts of sklar that a file imports, anywhere in it; `import sklar` alone names none."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (part_of(alias.name) for alias in node.names if alias.name.startswith("sklar."))
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} line {node.lineno}: relative import"
+            if node.module == "sklar":
+                yield from (part_of(alias.name) for alias in node.names)
+            elif (node.module or "").startswith("sklar."):
+                yield part_of(node.module)
+
+
+def own_part(path):
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_to_the_left(path):
+    own = own_part(path)
+    for part in imported_parts(path):
+        assert part in LEVELS, f"{path.name} imports {part}, which has no place in the house"
+        assert part == own or LEVELS[part] < LEVELS[own], f"{path.name} ({own}) imports {part}"
+
+
+def test_every_file_has_a_place():
+    assert {own_part(path) for path in FILES} <= set(LEVELS)
+
+
+@pytest.mark.parametrize("leaf", sorted(LEAVES))
+def test_leaves_import_nothing_of_the_house(leaf):
+    assert not set(imported_parts(ROOT / f"{leaf}.py"))
+
+
+def test_the_arrows_are_seen(tmp_path):
+    """The test sees what it forbids: imports inside functions, and public names."""
+    file = tmp_path / "x.py"
+    file.write_text("import sklar\ndef f():\n    from sklar.cli import main\n    from sklar import load, metrics\n")
+    assert set(imported_parts(file)) == {"cli", "estimators", "metrics"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_says_why_it_exists(path):
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))

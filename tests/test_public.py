@@ -1,0 +1,124 @@
+"""What `import sklar` gives, and how fast."""
+
+import inspect
+import re
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import sklar
+from tests.helpers import run_python
+
+EXPORTS = [
+    "CopulaRankerClassifier",
+    "CopulaRankerRegressor",
+    "CopulaSelectorClassifier",
+    "CopulaSelectorRegressor",
+    "ModelFileError",
+    "datasets",
+    "load",
+    "metrics",
+]
+METHODS = ["fit", "select", "selection_proba", "sample_masks", "transform", "correlation", "predict", "score", "save"]
+PROJECT = Path(__file__).parent.parent / "pyproject.toml"
+
+
+def test_the_export_list():
+    assert sorted(sklar.__all__) == EXPORTS
+    assert dir(sklar) == sorted([*EXPORTS, "__version__"])
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+def test_every_public_name_is_there_and_documented(name):
+    value = getattr(sklar, name)
+    assert len(inspect.getdoc(value)) > 20
+
+
+@pytest.mark.parametrize("name", [name for name in EXPORTS if name.startswith("Copula")])
+def test_every_public_method_is_documented(name):
+    cls = getattr(sklar, name)
+    extra = (["predict_proba"] if "Classifier" in name else []) + (["rank"] if "Ranker" in name else [])
+    for method in METHODS + extra:
+        assert inspect.getdoc(inspect.getattr_static(cls, method)), method
+    assert "Examples" in cls.__doc__
+
+
+@pytest.mark.parametrize("module", ["datasets", "metrics"])
+def test_every_public_function_has_an_example(module):
+    module = getattr(sklar, module)
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    for name in names:
+        value = getattr(module, name)
+        if inspect.isfunction(value):
+            assert ">>>" in inspect.getdoc(value), name
+
+
+@pytest.mark.parametrize("name", [name for name in EXPORTS if name.startswith("Copula")])
+def test_words_are_keyword_only(name):
+    parameters = inspect.signature(getattr(sklar, name)).parameters.values()
+    assert {parameter.kind for parameter in parameters} == {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Copula'"):
+        _ = sklar.Copula
+
+
+def test_the_version_stands_once():
+    assert tomllib.loads(PROJECT.read_text())["project"]["version"] == sklar.__version__
+    assert re.fullmatch(r"\d+\.\d+\.\d+", sklar.__version__)
+
+
+def best_of(code, runs=5):
+    """The quickest of several fresh interpreters, in milliseconds: a busy machine slows some, not all."""
+    return min(float(run_python(code)) for _ in range(runs))
+
+
+def test_import_takes_less_than_100_ms_and_no_torch():
+    code = """
+import time, sys
+start = time.perf_counter()
+import sklar
+print(1000 * (time.perf_counter() - start))
+assert not {"torch", "sklearn", "numpy", "scipy"} & set(sys.modules)
+"""
+    assert best_of(code) < 100
+
+
+def test_help_takes_less_than_300_ms_and_no_torch():
+    code = """
+import contextlib, io, sys, time
+start = time.perf_counter()
+from sklar.cli import main
+with contextlib.redirect_stdout(io.StringIO()) as page:
+    main(["--help"], standalone_mode=False)
+print(1000 * (time.perf_counter() - start))
+assert "Usage" in page.getvalue()
+assert not {"torch", "sklearn", "numpy"} & set(sys.modules)
+"""
+    assert best_of(code) < 300
+
+
+def test_the_whole_help_command_takes_less_than_300_ms():
+    code = f"""
+import subprocess, time
+start = time.perf_counter()
+page = subprocess.run([{sys.executable!r}, "-m", "sklar.cli", "--help"], capture_output=True, text=True, check=True)
+print(1000 * (time.perf_counter() - start))
+assert "sklar fit train.csv" in page.stdout
+"""
+    assert best_of(code) < 300
+
+
+def test_names_load_on_first_use():
+    code = """
+import sys, sklar
+sklar.metrics
+assert "torch" not in sys.modules
+sklar.load
+assert "torch" in sys.modules
+print("ok")
+"""
+    assert run_python(code).strip() == "ok"
