@@ -8,13 +8,10 @@ alone (EVAL-X; Jethani et al., 2021), and a classifier that sees the mask withou
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-
-if TYPE_CHECKING:
-    from sklar.estimators.base import CopulaEstimator
 
 # The own predictor may be ahead of EVAL-X by this much (points) before it counts: it saw the masks it is asked about.
 TOLERATED_GAP = 3.0
@@ -97,9 +94,7 @@ def jaccard(first: ArrayLike, second: ArrayLike) -> float:
     return float(100 * np.mean(np.where(either > 0, both / np.maximum(either, 1), 1.0)))
 
 
-def audit(
-    estimator: CopulaEstimator, X: Any, y: Any, *, n_refits: int = 1, random_state: int | None = 0
-) -> AuditReport:
+def audit(estimator: Any, X: Any, y: Any, *, n_refits: int = 1, random_state: int | None = 0) -> AuditReport:
     """Audit a fitted estimator on rows that it was not trained on.
 
     Parameters
@@ -222,7 +217,7 @@ def _score_error(y: np.ndarray, prediction: np.ndarray, classes: np.ndarray | No
 
 
 def _refit_agreement(
-    estimator: CopulaEstimator,
+    estimator: Any,
     rows: np.ndarray,
     y: np.ndarray,
     masks: np.ndarray,

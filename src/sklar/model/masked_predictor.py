@@ -61,3 +61,17 @@ class MaskedPredictor(nn.Module):
         """Outputs from the first pre-activation (R, n, h) moved by K steps a row (R, n, K, h): (R, n, K, out)."""
         moved = (hidden.unsqueeze(2) + step).flatten(1, 2)
         return self.after_first(moved).unflatten(1, step.shape[1:3])
+
+    @torch.no_grad()
+    def only(self, columns: Tensor) -> MaskedPredictor:
+        """The same predictors where all but the columns (R, w) are hidden for good: R networks of w features."""
+        replicas, width = columns.shape
+        hidden, n_outputs = self.first.weight.shape[-1], self.last.weight.shape[-1]
+        narrow = MaskedPredictor(width, hidden, n_outputs, replicas, torch.Generator()).to(columns.device)
+        state = self.state_dict()
+        rows = torch.cat([columns, columns + self.n_features], dim=1).unsqueeze(-1).expand(-1, -1, hidden)
+        kept, of_mask = state["first.weight"].gather(1, rows), state["first.weight"][:, self.n_features :]
+        # A hidden gate still enters as z - 1/2 = -1/2: that becomes part of the bias.
+        gone = of_mask.sum(1, keepdim=True) - kept[:, width:].sum(1, keepdim=True)
+        narrow.load_state_dict({**state, "first.weight": kept, "first.bias": state["first.bias"] - 0.5 * gone})
+        return narrow

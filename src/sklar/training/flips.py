@@ -41,8 +41,7 @@ def draw_gates(scores: Tensor, root: Tensor | None, generator: torch.Generator) 
         noise = torch.rand(scores.shape, generator=generator, device=scores.device)
         return Draw((noise < torch.sigmoid(scores)).to(scores.dtype))
     own = (1 - root.square().sum(-1)).clamp_min(0)  # (R, d)
-    xi = _normal((*scores.shape[:2], root.shape[-1]), generator)
-    eps = _normal(scores.shape, generator)
+    xi, eps = _normal(scores, root.shape[-1], generator), _normal(scores, scores.shape[-1], generator)
     q = xi @ root.mT + own.sqrt().unsqueeze(1) * eps
     c = gradients.thresholds(scores)
     correlation = (root @ root.mT + torch.diag_embed(own)).unsqueeze(1)
@@ -51,10 +50,10 @@ def draw_gates(scores: Tensor, root: Tensor | None, generator: torch.Generator) 
 
 def draw_topk(scores: Tensor, root: Tensor | None, k: int, generator: torch.Generator) -> Draw:
     """Exactly k gates a row: the largest of the keys log(u) / alpha, as the top-k mask draws them."""
-    s = _normal(scores.shape, generator)
+    s = _normal(scores, scores.shape[-1], generator)
     if root is not None:
         own = (1 - root.square().sum(-1)).clamp_min(0)
-        s = _normal((*scores.shape[:2], root.shape[-1]), generator) @ root.mT + own.sqrt().unsqueeze(1) * s
+        s = _normal(scores, root.shape[-1], generator) @ root.mT + own.sqrt().unsqueeze(1) * s
     keys = topk_mask.sampling_keys(topk_mask.sampling_weights(scores), copula.log_uniform(s))
     return Draw(topk_mask.hard_topk(keys, k).to(scores.dtype))
 
@@ -114,5 +113,6 @@ def _one_row_each(x: Tensor, masks: Tensor, y: Tensor) -> tuple[Tensor, Tensor, 
     return x.repeat_interleave(count, 1), masks.flatten(1, 2), y.repeat_interleave(count, 1)
 
 
-def _normal(shape: tuple[int, ...] | torch.Size, generator: torch.Generator) -> Tensor:
-    return torch.randn(shape, generator=generator, device=generator.device)
+def _normal(like: Tensor, width: int, generator: torch.Generator) -> Tensor:
+    """Standard normal draws for the rows of `like`: (R, n, width)."""
+    return torch.randn(*like.shape[:2], width, generator=generator, device=like.device, dtype=like.dtype)

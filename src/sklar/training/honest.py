@@ -83,12 +83,10 @@ class HonestFit:
             selector[name] = selector[name][..., alive]
         model.choice.load_state_dict(selector)
         n_folds = stage.folds.x.shape[1]
-        judge = {
-            key: value[problem * n_folds : (problem + 1) * n_folds].cpu()
-            for key, value in stage.predictors.judge.state_dict().items()
-        }
-        judge["first.weight"] = judge["first.weight"][:, alive.repeat(2)]
-        model.predictors.load_state_dict(judge)
+        read = torch.arange(len(alive))[alive].to(stage.alive.device)
+        judges = stage.predictors.judge.only(read.expand(len(stage.alive) * n_folds, -1)).state_dict()
+        mine = slice(problem * n_folds, (problem + 1) * n_folds)
+        model.predictors.load_state_dict({key: value[mine].cpu() for key, value in judges.items()})
         if stage.correlation is not None:
             model.loadings.data.copy_(stage.correlation.patterned()[problem].detach().cpu()[alive])
         return model.eval()

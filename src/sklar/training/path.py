@@ -38,11 +38,12 @@ def choose_penalty(penalties: list[float], row_losses: np.ndarray, mean_features
     difference = row_losses - row_losses[best]
     error = difference.std(axis=1) / np.sqrt(row_losses.shape[1])
     eligible = means - means[best] <= error
-    member = int(np.argmin(np.where(eligible, mean_features, np.inf)))
+    # of equally sparse members, the one with the largest penalty
+    member = max(np.flatnonzero(eligible), key=lambda g: (-mean_features[g], penalties[g]))
     path: Path = {
         "penalty": [float(value) for value in penalties],
         "loss": means.tolist(),
         "error": error.tolist(),
         "mean_features": [float(value) for value in mean_features],
     }
-    return PathChoice(member, path)
+    return PathChoice(int(member), path)

@@ -78,17 +78,8 @@ class FoldPredictors:
 
     def prune(self, folds: Folds, columns: Tensor) -> None:
         """Go on with the columns (P, w) alone, which `folds` holds; what was learned about them is kept."""
-        problems, n_folds, _, width = folds.x.shape
-        d = self.learner.n_features
-        rows = torch.cat([columns, columns + d], dim=1).repeat_interleave(n_folds, 0).unsqueeze(-1)
-        for name in ("learner", "judge"):
-            wide: MaskedPredictor = getattr(self, name)
-            unused = torch.Generator()  # the weights are replaced
-            narrow = MaskedPredictor(width, self.settings.hidden, self.task.n_outputs, problems * n_folds, unused)
-            state = wide.state_dict()
-            state["first.weight"] = state["first.weight"].gather(1, rows.expand(-1, -1, self.settings.hidden))
-            narrow.load_state_dict(state)
-            setattr(self, name, narrow.to(columns.device))
+        columns = columns.repeat_interleave(folds.x.shape[1], 0)
+        self.learner, self.judge = self.learner.only(columns), self.judge.only(columns)
         self.judge.requires_grad_(False)
         self.folds = folds
         self.optimiser = adamw(

@@ -1,0 +1,144 @@
+"""The default objective behind the scikit-learn contract."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import sklar
+from tests.estimators.test_sklearn_checks import name_of
+from tests.helpers import four, toy_rows, toy_target
+
+SHORT = {"max_epochs": 20, "random_state": 0, "device": "cpu"}
+
+
+def short(cls, **words):
+    defaults = {"k": 2} if "Ranker" in cls.__name__ else {}
+    return cls(**{**SHORT, **defaults, **words})
+
+
+def checks():
+    for cls in four():
+        # enough steps for the checks that ask for a passable score; those at the defaults are the slow test's
+        estimator = cls(random_state=0, max_epochs=120, device="cpu")
+        for instance, check in estimator_checks_generator(estimator):
+            if name_of(check) != "check_array_api_input":
+                yield pytest.param(instance, check, id=f"{cls.__name__}-{name_of(check)}")
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize("cls", list(four()), ids=lambda cls: cls.__name__)
+def test_every_check_at_the_defaults(cls):
+    for estimator, check in estimator_checks_generator(cls()):
+        if name_of(check) != "check_array_api_input":
+            check(estimator)
+
+
+def test_honest_is_the_default(cls):
+    assert cls().objective == "honest"
+
+
+@pytest.mark.usefixtures("global_seeds_untouched")
+def test_the_seed_fixes_the_answer(cls):
+    X, value = toy_rows(80)
+    first, second = (short(cls).fit(X, toy_target(cls, value)) for _ in range(2))
+    np.testing.assert_array_equal(first.selection_proba(X), second.selection_proba(X))
+    np.testing.assert_array_equal(first.predict(X), second.predict(X))
+
+
+@pytest.mark.parametrize("covariance", ["low-rank", "full", "block", "independent"])
+def test_a_file_holds_the_whole_model(cls, covariance, tmp_path):
+    X, value = toy_rows(80)
+    model = short(cls, covariance=covariance).fit(X, toy_target(cls, value))
+    model.save(tmp_path / "model.sklar")
+    again = sklar.load(tmp_path / "model.sklar")
+    np.testing.assert_array_equal(again.select(X), model.select(X))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_array_equal(again.correlation(X), model.correlation(X))
+    assert again.path_ == model.path_
+    assert again.history_ == model.history_
+
+
+class TestAWideTable:
+    """40 columns, of which training keeps 16 or a few more."""
+
+    @pytest.fixture(scope="class")
+    def wide(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.standard_normal((400, 40)), columns=[f"c{j}" for j in range(40)])
+        y = (X["c7"] > 0).to_numpy()
+        return X, y, short(sklar.CopulaSelectorClassifier, max_epochs=200).fit(X, y)
+
+    def test_the_union_holds_what_matters(self, wide):
+        _, _, model = wide
+        assert 7 in model.union_
+        assert 16 <= len(model.union_) < 40
+
+    def test_answers_are_at_full_width_and_shut_outside_the_union(self, wide):
+        X, _, model = wide
+        outside = np.setdiff1d(np.arange(40), model.union_)
+        assert model.select(X).shape == (400, 40)
+        assert not model.select(X).to_numpy()[:, outside].any()
+        assert (model.selection_proba(X).to_numpy()[:, outside] == 0).all()
+        assert not model.sample_masks(X, 3, random_state=0)[:, :, outside].any()
+        assert (model.correlation(X).to_numpy()[np.ix_(outside, outside)] == np.eye(len(outside))).all()
+
+    def test_columns_nobody_reads_may_hold_anything(self, wide):
+        X, _, model = wide
+        outside = np.setdiff1d(np.arange(40), model.union_)
+        spoiled = X.copy()
+        spoiled.iloc[:, outside] = np.nan
+        pd.testing.assert_frame_equal(model.select(spoiled), model.select(X))
+        spoiled.iloc[0, model.union_[0]] = np.nan
+        with pytest.raises(ValueError, match=f"column 'c{model.union_[0]}' contains NaN"):
+            model.select(spoiled)
+
+    def test_the_feature_is_found(self, wide):
+        X, y, model = wide
+        assert model.select(X)["c7"].mean() > 0.9
+        assert model.score(X, y) > 0.9
+
+    def test_ranks_are_columns_of_the_table(self, wide):
+        X, y, _ = wide
+        ranker = short(sklar.CopulaRankerClassifier, max_epochs=200).fit(X, y)
+        assert np.isin(ranker.rank(X), ranker.union_).all()
+        assert (ranker.rank(X) == 7).any(axis=1).mean() > 0.9
+
+
+def test_the_path_is_a_table_and_the_penalty_comes_from_it():
+    X, value = toy_rows(200)
+    model = short(sklar.CopulaSelectorRegressor, max_epochs=100).fit(X, value)
+    assert list(model.path_) == ["penalty", "loss", "error", "mean_features"]
+    assert len({len(column) for column in model.path_.values()}) == 1
+    assert any(np.isclose(model.penalty_, penalty, rtol=1e-5) for penalty in model.path_["penalty"])
+    given = short(sklar.CopulaSelectorRegressor, penalty=0.02).fit(X, value)
+    assert given.penalty_ == pytest.approx(0.02)
+    assert given.path_ == {}
+
+
+def test_interchangeable_groups_by_name():
+    X, value = toy_rows(100, d=4)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = short(sklar.CopulaSelectorRegressor, rank=2).fit(frame, value)
+    with_groups = model.model_.loadings.data
+    with_groups.zero_()
+    with_groups[0, 0], with_groups[3, 0], with_groups[1, 1], with_groups[2, 1] = 3.0, -3.0, 3.0, 3.0
+    assert model.interchangeable(0.5) == [["a", "d"]]  # b and c work together: that is no group
+    assert model.interchangeable(0.95) == []
+    with pytest.raises(ValueError, match="threshold"):
+        model.interchangeable(0)
+
+
+def test_joint_models_need_rows_to_say_what_is_interchangeable():
+    X, value = toy_rows(60)
+    model = sklar.CopulaSelectorRegressor(objective="joint", penalty=0.01, max_epochs=2, random_state=0).fit(X, value)
+    with pytest.raises(ValueError, match="pass X"):
+        model.interchangeable()
+    assert isinstance(model.interchangeable(0.5, X), list)

@@ -1,0 +1,90 @@
+"""The audit: an encoding is caught, an honest selection passes."""
+
+import numpy as np
+import pytest
+
+import sklar
+from sklar.audit import AuditReport, jaccard, selection_scores
+
+NUMBERS = {"mean_features": 1.0, "union_features": 2, "noise_agreement": 90.0, "refit_agreement": None, "n_rows": 1500}
+
+
+def rows(n=1500, seed=0):
+    """y is decided by x0 alone."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, 4))
+    return x, (rng.random(n) < 1 / (1 + np.exp(-3 * x[:, 0]))).astype(int)
+
+
+def report_of(x, y, masks, predictions):
+    scores = selection_scores(x, y, masks, predictions, classes=np.array([0, 1]))
+    return AuditReport(**scores, **NUMBERS)
+
+
+def test_a_mask_that_encodes_the_label_is_caught():
+    x, y = rows()
+    masks = np.zeros((len(x), 4), dtype=bool)
+    masks[np.arange(len(x)), np.where(y == 1, 2, 3)] = True  # x2 for one class, x3 for the other: neither says anything
+    report = report_of(x, y, masks, y)
+    assert report.own_score == 100.0
+    assert report.mask_score > 99
+    assert report.evalx_score < 65
+    assert report.leaks
+    assert "LEAKS" in str(report)
+
+
+def test_selecting_what_decides_passes():
+    x, y = rows()
+    masks = np.zeros((len(x), 4), dtype=bool)
+    masks[:, 0] = True
+    report = report_of(x, y, masks, (x[:, 0] > 0).astype(int))
+    assert not report.leaks
+    assert abs(report.gap) < 3
+    assert report.mask_score == report.guess_score  # equal masks say nothing
+    assert "passes" in str(report)
+    assert report.to_dict()["leaks"] is False
+
+
+def test_regression_scores_are_shares_of_variance():
+    x, _ = rows()
+    y = 10 + 2 * x[:, 0]
+    masks = np.tile([True, False, False, False], (len(x), 1))
+    scores = selection_scores(x, y, masks, y)
+    assert scores["score_name"] == "R^2"
+    assert scores["own_score"] == 100.0
+    assert scores["evalx_score"] > 90
+    assert scores["guess_score"] == pytest.approx(0, abs=1e-9)
+
+
+def test_jaccard():
+    assert jaccard([[1, 1, 0]], [[0, 1, 1]]) == pytest.approx(100 / 3)
+    assert jaccard([[0, 0]], [[0, 0]]) == 100.0
+
+
+@pytest.mark.parametrize("n_refits", [0, 1])
+def test_every_estimator_can_be_audited(n_refits):
+    x, y = rows(120)
+    selector = sklar.CopulaSelectorClassifier(max_epochs=10, random_state=0).fit(x, y.astype(str))
+    report = selector.audit(x, y.astype(str), n_refits=n_refits)
+    assert report.n_rows == 120
+    assert 0 <= report.noise_agreement <= 100
+    assert (report.refit_agreement is None) == (n_refits == 0)
+    regressor = sklar.CopulaRankerRegressor(k=1, max_epochs=10, random_state=0).fit(x, x[:, 0])
+    assert regressor.audit(x, x[:, 0], n_refits=0).mean_features == 1.0
+
+
+def test_a_target_of_the_wrong_length_is_named():
+    x, y = rows(60)
+    selector = sklar.CopulaSelectorClassifier(max_epochs=2, random_state=0).fit(x, y)
+    with pytest.raises(ValueError, match="y must have one value"):
+        selector.audit(x, y[:-1])
+
+
+@pytest.mark.slow
+def test_joint_training_on_syn4_is_caught_and_honest_passes():
+    X, y, _ = sklar.datasets.make_synthetic("syn4", 10_000, random_state=0)
+    X_test, y_test, _ = sklar.datasets.make_synthetic("syn4", 10_000, random_state=1)
+    for objective, leaks in (("joint", True), ("honest", False)):
+        words = {"penalty": 0.03} if objective == "joint" else {}
+        selector = sklar.CopulaSelectorClassifier(objective=objective, random_state=0, **words).fit(X, y)
+        assert selector.audit(X_test, y_test, n_refits=0).leaks is leaks

@@ -1,0 +1,87 @@
+"""Cross-fitted predictors: they see other folds only, and masks that say nothing about their row."""
+
+import torch
+
+from sklar.training.folds import deal
+from sklar.training.objectives import Task
+from sklar.training.predictors import FoldPredictors, PredictorSettings, random_masks, shrink_features, teaching_masks
+from tests.helpers import seeded
+
+SETTINGS = PredictorSettings(hidden=8, batch_size=40)
+
+
+def rows(n=200, d=3, seed=0):
+    x = torch.randn(1, n, d, generator=seeded(seed))
+    return x, (x[..., 0] > 0).long()
+
+
+def trained(y_of=lambda folds: folds.y, steps=30):
+    x, y = rows()
+    folds = deal(x, y, 4, 0.0, seeded())
+    folds = type(folds)(folds.x, y_of(folds), folds.n_train)
+    predictors = FoldPredictors(folds, Task(2), SETTINGS, seeded(1), seed=2)
+    predictors.warm_up(steps, torch.ones(1, 1, 1, 3))
+    return predictors
+
+
+def test_labels_of_a_fold_do_not_reach_its_own_predictor():
+    def flip_fold_two(folds):
+        y = folds.y.clone()
+        y[:, 2] = 1 - y[:, 2]
+        return y
+
+    plain, flipped = trained(), trained(flip_fold_two)
+    for name, weight in plain.judge.named_parameters():
+        other = dict(flipped.judge.named_parameters())[name]
+        assert torch.equal(weight[2], other[2])
+        assert not torch.equal(weight[1], other[1])
+
+
+def test_they_learn():
+    predictors = trained(steps=300)
+    x, y = rows(seed=9)
+    shown = torch.ones_like(x)
+    assert predictors.row_losses(x, shown, y).mean() < 0.3
+    assert predictors.row_losses(x, 0 * shown, y).mean() > 0.6  # shown nothing, they can only guess
+
+
+def test_random_masks_have_a_rate_of_their_own_for_every_row():
+    rates = random_masks(torch.zeros(1, 2000, 200), seeded()).mean(-1)
+    # uniform rates: mean 1/2 with deviation .29 / sqrt(2000) = .0065; 6 deviations
+    assert abs(rates.mean() - 0.5) < 0.04
+    assert rates.min() < 0.05
+    assert rates.max() > 0.95
+
+
+def test_teaching_masks_are_those_of_other_rows():
+    mask = torch.eye(8).repeat(1, 1, 1, 1)  # row i shows feature i alone
+    taught = teaching_masks(mask, torch.ones(1, 1, 1, 8), 0.0, seeded())
+    for row in range(0, 8, 2):  # the even rows: the mask of the row before
+        assert torch.equal(taught[0, 0, row], mask[0, 0, row - 1])
+
+
+def test_dead_features_are_never_shown():
+    alive = torch.tensor([1.0, 0.0, 1.0]).view(1, 1, 1, 3)
+    taught = teaching_masks(torch.ones(1, 2, 50, 3), alive, 0.5, seeded())
+    assert (taught[..., 1] == 0).all()
+    assert taught[..., 0].mean() > 0.2
+
+
+def test_pruning_keeps_what_was_learned():
+    predictors = trained()
+    x, y = rows(seed=9)
+    hidden = torch.ones_like(x)
+    hidden[..., 1] = 0
+    before = predictors.row_losses(x, hidden, y)
+    columns = torch.tensor([[2, 0]])
+    predictors.prune(predictors.folds.columns(columns, torch.ones(1, 2, dtype=torch.bool)), columns)
+    torch.testing.assert_close(predictors.row_losses(x[..., [2, 0]], torch.ones(1, 200, 2), y), before)
+
+
+def test_shrinking_takes_the_same_length_from_every_feature():
+    predictor = trained(steps=1).learner
+    weight = predictor.first.weight.detach().clone().unflatten(1, (2, 3))
+    with torch.no_grad():
+        shrink_features(predictor, 0.1)
+    length, after = (w.square().sum((1, 3)).sqrt() for w in (weight, predictor.first.weight.unflatten(1, (2, 3))))
+    torch.testing.assert_close(after, (length - 0.1).clamp_min(0))

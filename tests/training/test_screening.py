@@ -1,0 +1,62 @@
+"""The union: weak features behind a switch are found, most irrelevant ones are not kept."""
+
+import numpy as np
+import torch
+
+from sklar.training.folds import deal
+from sklar.training.objectives import Task
+from sklar.training.predictors import FoldPredictors, PredictorSettings
+from sklar.training.screening import _best, residual_z, residuals, union
+from tests.helpers import seeded
+
+
+def switched(n=4000, d=30, seed=0):
+    """y depends strongly on x0; where x1 > 0, weakly on |x2| too."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, d))
+    logit = 3 * x[:, 0] + np.where(x[:, 1] > 0, 1.2 * (np.abs(x[:, 2]) - 0.8), x[:, 1])
+    y = rng.random(n) < 1 / (1 + np.exp(-logit))
+    return torch.from_numpy(x).float()[None], torch.from_numpy(y).long()[None]
+
+
+def predictors_of(x, y, steps):
+    folds = deal(x, y, 4, 0.0, seeded())
+    predictors = FoldPredictors(folds, Task(2), PredictorSettings(hidden=16, batch_size=400), seeded(1), seed=0)
+    predictors.warm_up(steps, torch.ones(1, 1, 1, x.shape[-1]))
+    return predictors
+
+
+def test_the_union_holds_the_relevant_features_and_is_narrow():
+    keep = union(predictors_of(*switched(), 150), least_width=6, most_width=20, generator=seeded())
+    assert keep[0, [0, 1, 2]].all()
+    assert 6 <= int(keep.sum()) <= 15
+
+
+def test_residuals_see_a_weak_feature_behind_a_switch():
+    found = torch.zeros(1, 30, dtype=torch.bool)
+    found[:, [0, 1]] = True
+    z, threshold = residual_z(predictors_of(*switched(), 150), found)
+    assert z[0, 2] > threshold
+    # 27 irrelevant features, 3 of which may pass on average; more than 12 has a chance below 1e-4
+    assert int((z[0, 3:] > threshold).sum()) <= 12
+
+
+def test_the_threshold_lets_few_irrelevant_features_through():
+    """With y independent of everything, FALSE_NOMINATIONS = 3 of all features pass on average."""
+    x, y = torch.randn(1, 2000, 400, generator=seeded(5)), torch.randint(2, (1, 2000), generator=seeded(6))
+    z, threshold = residual_z(predictors_of(x, y, 1), torch.zeros(1, 400, dtype=torch.bool))
+    assert int((z > threshold).sum()) <= 14  # Poisson with mean 3: 15 or more has a chance below 1e-6
+
+
+def test_best_keeps_at_least_and_at_most():
+    strength = torch.tensor([[5.0, 4.0, 3.0, 0.1, 0.2]])
+    assert _best(strength, strength > 1, 0, 2)[0].tolist() == [True, True, False, False, False]
+    assert _best(strength, strength > 10, 2, 4)[0].tolist() == [True, True, False, False, False]
+    assert _best(strength, strength > 1, 4, 5)[0].tolist() == [True, True, True, False, True]
+
+
+def test_residuals_of_both_tasks():
+    output = torch.zeros(1, 2, 3)
+    assert residuals(Task(3), output, torch.tensor([[0, 2]])).sum(-1).abs().max() < 1e-6
+    assert residuals(Task(2), torch.zeros(1, 2, 2), torch.tensor([[0, 1]])).flatten().tolist() == [-0.5, 0.5]
+    assert residuals(Task(None), torch.ones(1, 2, 1), torch.tensor([[0.0, 3.0]])).flatten().tolist() == [-1.0, 2.0]
