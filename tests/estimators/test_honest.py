@@ -66,15 +66,16 @@ def test_a_file_holds_the_whole_model(cls, covariance, tmp_path):
     assert again.history_ == model.history_
 
 
+@pytest.fixture(scope="module")
+def wide():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((400, 40)), columns=[f"c{j}" for j in range(40)])
+    y = (X["c7"] > 0).to_numpy()
+    return X, y, short(sklar.CopulaSelectorClassifier, max_epochs=200).fit(X, y)
+
+
 class TestAWideTable:
     """40 columns, of which training keeps 16 or a few more."""
-
-    @pytest.fixture(scope="class")
-    def wide(self):
-        rng = np.random.default_rng(0)
-        X = pd.DataFrame(rng.standard_normal((400, 40)), columns=[f"c{j}" for j in range(40)])
-        y = (X["c7"] > 0).to_numpy()
-        return X, y, short(sklar.CopulaSelectorClassifier, max_epochs=200).fit(X, y)
 
     def test_the_union_holds_what_matters(self, wide):
         _, _, model = wide

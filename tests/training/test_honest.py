@@ -12,7 +12,7 @@ from sklar.training.stage import SelectorSettings
 from tests.helpers import seeded
 
 SETTINGS = SelectorSettings(hidden=32, rank=2, predictor=PredictorSettings(hidden=32, batch_size=500))
-SCHEDULE = Schedule().scaled(0.15)
+SCHEDULE, SHORT = Schedule().scaled(0.3), Schedule().scaled(0.1)
 
 
 def switched(n=3000, d=6, seed=0, values=False):
@@ -92,7 +92,7 @@ def test_a_given_penalty_is_used_and_a_large_one_selects_little():
     x, y, _ = switched(n=600)
     sizes = []
     for penalty in (0.0, 0.02, 1.0):
-        fit = fit_honest(x[None], y[None], Task(2), penalty=penalty, settings=SETTINGS, schedule=SCHEDULE)
+        fit = fit_honest(x[None], y[None], Task(2), penalty=penalty, settings=SETTINGS, schedule=SHORT)
         assert fit.choices == [None]
         assert fit.penalty() == pytest.approx(max(penalty, 1e-8), rel=1e-5)
         sizes.append(masks_of(fit, x).sum(1).mean())
@@ -102,9 +102,10 @@ def test_a_given_penalty_is_used_and_a_large_one_selects_little():
 
 def test_the_same_seed_gives_the_same_weights():
     x, y, _ = switched(n=300)
-    short = Schedule().scaled(0.005)
     first, second, other = (
-        fit_honest(x[None], y[None], Task(2), settings=SETTINGS, schedule=short, seed=seed).model().state_dict()
+        fit_honest(x[None], y[None], Task(2), settings=SETTINGS, schedule=Schedule().scaled(0.005), seed=seed)
+        .model()
+        .state_dict()
         for seed in (3, 3, 4)
     )
     assert all(torch.equal(first[key], second[key]) for key in first)
@@ -114,7 +115,7 @@ def test_the_same_seed_gives_the_same_weights():
 def test_exactly_k_features_that_matter():
     x, y, relevant = switched()
     settings = SelectorSettings(**{**vars(SETTINGS), "k": 2})
-    fit = fit_honest(x[None], y[None], Task(2), settings=settings, schedule=Schedule().scaled(0.3))
+    fit = fit_honest(x[None], y[None], Task(2), settings=settings, schedule=SCHEDULE)
     masks = masks_of(fit, x)
     assert (masks.sum(1) == 2).all()
     assert true_positive_rate(relevant, masks) > 85  # two features a row are relevant

@@ -20,7 +20,7 @@ from sklar.training.stage import SelectorSettings
 
 # What a word left at None stands for, by objective. Joint training has the paper's widths.
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "honest": {"predict_hidden": 64, "learning_rate": 3e-3, "weight_decay": 0.1, "max_epochs": None},
+    "honest": {"predict_hidden": 64, "learning_rate": 1e-2, "weight_decay": 0.1, "max_epochs": None},
     "joint": {"predict_hidden": 200, "learning_rate": 1e-3, "weight_decay": 1e-3, "max_epochs": 1000},
 }
 # Fewer rows than this are all needed for training: none is kept aside.

@@ -34,7 +34,7 @@ class SelectorSettings:
 
     hidden: int = 100
     activation: str = "relu"
-    learning_rate: float = 3e-3
+    learning_rate: float = 1e-2
     weight_decay: float = 0.1
     sparsity: float = 1.5  # group lasso on the selector's inputs: it may look at few features, but sharply
     average: float = 0.99  # of the weights
