@@ -89,7 +89,7 @@ class FoldPredictors:
     @property
     def sparsity(self) -> float:
         """The group lasso's strength: weak features are not to pay for noise that is not there."""
-        return self.settings.sparsity * min(1.0, self.learner.n_features / 100)
+        return self.settings.sparsity * min(1.0, self.learner.n_features / 100) * (self.settings.hidden / 64) ** 0.5
 
     @torch.no_grad()
     def row_losses(self, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:

@@ -36,7 +36,7 @@ class SelectorSettings:
     activation: str = "relu"
     learning_rate: float = 1e-2
     weight_decay: float = 0.1
-    sparsity: float = 1.5  # group lasso on the selector's inputs: it may look at few features, but sharply
+    sparsity: float = 1.5  # group lasso on the selector's inputs: it may look at few features, but sharply (at h = 100)
     average: float = 0.99  # of the weights
     bound: float = 2.5  # scores are not pushed further out than this
     start: float = 0.5  # scores before training
@@ -100,6 +100,7 @@ class Stage:
         alive = self.alive[:, None, None]
         self.predictors.average = averaging(s.predictor.average, n_steps)
         memory = averaging(s.average, n_steps)
+        sparsity = s.sparsity * (s.hidden / 100) ** 0.5  # as an input's weights are the longer, the more there are
         rise = min(50, 1 + n_steps // 5)
         bit_flips = s.bit_flips * min(1.0, 11 / self.alive.shape[1])
 
@@ -111,7 +112,7 @@ class Stage:
                     each.step()
                     each.zero_grad(set_to_none=True)
             with torch.no_grad():
-                shrink_inputs(self.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * s.sparsity)
+                shrink_inputs(self.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * sparsity)
                 torch._foreach_lerp_(averaged, weights, 1 - memory)
             self.predictors.learn(x, y, teaching_masks(mask, alive, bit_flips, self.generator))
 
