@@ -21,6 +21,7 @@ from sklar.training.folds import deal
 from sklar.training.loop import Record
 from sklar.training.objectives import Task
 from sklar.training.path import PathChoice, choose_penalty
+from sklar.training.runtime import threads_for
 from sklar.training.screening import union
 from sklar.training.stage import SelectorSettings, Stage
 
@@ -33,7 +34,7 @@ class Schedule:
     settle_steps: int = 500  # of the predictors, after screening
     path_steps: int = 2000
     final_steps: int = 2000
-    penalties: tuple[float, ...] = (0.1, 0.2, 0.4, 0.8)  # in standard errors of the mean loss
+    penalties: tuple[float, ...] = (0.075, 0.15, 0.3, 0.6)  # in standard errors of the mean loss
     least_width: int = 16  # as many features or fewer are not screened
     most_width: int = 128  # and a union never has more
 
@@ -120,19 +121,36 @@ def fit_honest(
     report: Callable[[], object] = lambda: None,
 ) -> HonestFit:
     """Train on standardised rows x (P, n, d) and targets y (P, n); `report` is told of every step."""
-    problems, _, d = x.shape
     generator = torch.Generator(device=x.device).manual_seed(seed)
     automatic = penalty == "auto" and settings.k is None
     folds = deal(x, y, n_folds, held_fraction if automatic else 0.0, generator)
     stage = Stage(folds, task, settings, generator, seed)
-    history: list[list[Record]] = [[] for _ in range(problems)]
-    stage.predictors.warm_up(schedule.warm_steps, stage.alive[:, None, None], report)
-    columns = torch.arange(d, device=x.device).expand(problems, d)
-    least = max(schedule.least_width, 2 * (settings.k or 0))
-    if d > least:
-        columns = stage.prune(union(stage.predictors, least, max(schedule.most_width, 2 * least), generator))
+    columns = _screened(stage, schedule, report)
+    with threads_for(stage.alive.shape[1]):
+        return _select(stage, columns, penalty, schedule, report)
+
+
+def _screened(stage: Stage, schedule: Schedule, report: Callable[[], object]) -> Tensor:
+    """Warm up the predictors and leave the stage with the union of features; return its columns (P, w)."""
+    problems, d = stage.alive.shape
+    with threads_for(d):
+        stage.predictors.warm_up(schedule.warm_steps, stage.alive[:, None, None], report)
+    least = max(schedule.least_width, 2 * (stage.settings.k or 0))
+    if d <= least:
+        return torch.arange(d, device=stage.alive.device).expand(problems, d)
+    columns = stage.prune(union(stage.predictors, least, max(schedule.most_width, 2 * least), stage.generator))
+    with threads_for(columns.shape[1]):
         stage.predictors.warm_up(schedule.settle_steps, stage.alive[:, None, None], report)
-    if settings.covariance != "independent" and stage.alive.shape[1] > 1:
+    return columns
+
+
+def _select(
+    stage: Stage, columns: Tensor, penalty: float | str, schedule: Schedule, report: Callable[[], object]
+) -> HonestFit:
+    """Train the selector along the path, choose the penalty, and train at it on all rows."""
+    problems = len(columns)
+    history: list[list[Record]] = [[] for _ in range(problems)]
+    if stage.settings.covariance != "independent" and stage.alive.shape[1] > 1:
         stage.correlate()
     grid = _log_penalties(stage, penalty, schedule)  # (P, G)
     stage.middle = grid.mean(1)[:, None, None]
@@ -142,7 +160,7 @@ def fit_honest(
     chosen = grid[:, grid.shape[1] // 2]
     if grid.shape[1] > 1 and stage.folds.n_train < stage.folds.x.shape[2]:
         found = _choose(stage, grid)
-        chosen = grid.gather(1, torch.tensor([[choice.member] for choice in found], device=x.device)).squeeze(1)
+        chosen = grid.gather(1, torch.tensor([[choice.member] for choice in found], device=grid.device)).squeeze(1)
         choices = list(found)
     stage.select(schedule.final_steps, chosen, chosen, stage.folds.x.shape[2], report)
     _record(history, "final", stage, chosen)
