@@ -13,6 +13,7 @@ from torch import Tensor
 from sklar.training.folds import deal
 from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, PredictorSettings
+from sklar.training.runtime import threads_for
 
 
 def evalx_outputs(
@@ -28,7 +29,8 @@ def evalx_outputs(
     folds = deal(rows[None, :whole], y[order][None, :whole], n_folds, 0.0, generator, shuffle=False)
     predictors = FoldPredictors(folds, task, PredictorSettings(), generator, seed)
     alive = torch.ones(1, 1, 1, x.shape[1], device=x.device)
-    predictors.warm_up(n_steps, alive)
+    with threads_for(x.shape[1]):
+        predictors.warm_up(n_steps, alive)
     results = []
     for mask in masks:
         shown = mask[order].to(x.dtype)

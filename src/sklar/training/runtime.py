@@ -37,7 +37,7 @@ WIDEST_FOR_ONE_THREAD = 64
 
 @contextmanager
 def threads_for(n_features: int) -> Iterator[None]:
-    """Inside, one CPU thread for narrow tables (less CPU time, and no stall on a busy machine); as set for wide ones."""
+    """Inside, one CPU thread for narrow tables: less CPU time, no stall on a busy machine. Wide ones get all."""
     before = torch.get_num_threads()
     if n_features <= WIDEST_FOR_ONE_THREAD:
         torch.set_num_threads(1)
