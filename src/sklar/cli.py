@@ -60,7 +60,7 @@ def main() -> None:
 
 @main.command()
 @click.option("--out", default="demo", show_default=True, type=click.Path(file_okay=False), help="Folder to write to.")
-@click.option("--samples", default=5_000, show_default=True, type=click.IntRange(100), help="Rows to train on.")
+@click.option("--samples", default=6_000, show_default=True, type=click.IntRange(100), help="Rows to train on.")
 @click.option("--quiet", is_flag=True, help="No progress bar.")
 def demo(out: str, samples: int, quiet: bool) -> None:
     """Train on embedded data, say what was found, draw a picture.

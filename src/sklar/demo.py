@@ -11,7 +11,7 @@ import numpy as np
 def run_demo(
     out: str | Path = "demo",
     name: str = "syn4",
-    n_samples: int = 5_000,
+    n_samples: int = 6_000,
     verbose: bool = True,
     echo: Callable[[str], object] = print,
 ) -> Path:

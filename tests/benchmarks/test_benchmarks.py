@@ -1,6 +1,7 @@
 """Each benchmark runs, prints its table and measures its rivals; no test asserts a time."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -13,12 +14,12 @@ FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 NEEDS = {"bench_select": ("lime", "shap")}
 
 
-def run_quick(name):
+def run_quick(name, *words):
     missing = [module for module in NEEDS.get(name, ()) if importlib.util.find_spec(module) is None]
     if missing:
         pytest.skip(f'needs {" and ".join(missing)}: pip install "sklar[baselines]"')
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, str(FOLDER / f"{name}.py"), "--quick"]
+    command = [sys.executable, str(FOLDER / f"{name}.py"), "--quick", *words]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
@@ -59,3 +60,20 @@ def test_the_rival_draws_what_the_paper_says():
     # Six correlations of 20,000 draws, each with a deviation below 0.0071: 0.06 is beyond six deviations of a
     # difference, a false alarm in less than one of a million fresh seeds.
     torch.testing.assert_close(both[0], both[1], rtol=0, atol=0.06)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("bench_fit", "peak memory of the process"),
+        ("quality", "d=11, variant=paper: mean over seeds"),
+        ("dependence", "difference"),
+    ],
+)
+def test_the_benchmarks_of_honest_training(name, line, tmp_path):
+    words = [] if name == "bench_fit" else ["--out", str(tmp_path / "rows.jsonl")]
+    assert line in run_quick(name, *words)
+    if words:
+        rows = [json.loads(text) for text in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+        assert rows
+        assert all(0 <= row["tpr"] <= 100 and 0 <= row["fdr"] <= 100 for row in rows)
