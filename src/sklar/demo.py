@@ -73,8 +73,8 @@ def _draw(path: Path, X: np.ndarray, selected: np.ndarray, relevant: np.ndarray,
     border = int((X[shown, 10] < 0).sum()) - 0.5
     for ax in (left, right):
         ax.axhline(border, color="#d1495b", linewidth=1.5)
-    left.annotate("x11 < 0", (0.01, border - 4), xycoords=("axes fraction", "data"), color="#d1495b", fontsize=9)
-    left.annotate("x11 ≥ 0", (0.01, border + 10), xycoords=("axes fraction", "data"), color="#d1495b", fontsize=9)
+    left.annotate("x11 < 0", (0.66, border - 4), xycoords=("axes fraction", "data"), color="#d1495b", fontsize=9)
+    left.annotate("x11 ≥ 0", (0.66, border + 10), xycoords=("axes fraction", "data"), color="#d1495b", fontsize=9)
     figure.savefig(path, dpi=130)
     plt.close(figure)
     return path
