@@ -30,7 +30,7 @@ class Split:
     held_y: Tensor
 
 
-class Fitted(NamedTuple):
+class JointFit(NamedTuple):
     """What training returns."""
 
     model: SelectionModel
@@ -46,7 +46,7 @@ def fit_joint(
     penalty: float | str,
     settings: LoopSettings,
     seed: int,
-) -> Fitted:
+) -> JointFit:
     """Train on `split`; with penalty="auto", a path of penalties as replicas, one of which is kept."""
     penalties = _path_of(split, task) if penalty == "auto" else [float(penalty)]
     model = SelectionModel(replace(architecture, replicas=len(penalties)), torch.Generator().manual_seed(seed))
@@ -66,12 +66,12 @@ def fit_joint(
         else None,
     )
     if len(penalties) == 1:
-        return Fitted(model, penalties[0], {}, history)
+        return JointFit(model, penalties[0], {}, history)
     with torch.no_grad():
         mask = model.decide(model.scores(held_x)).to(x.dtype)
         losses = task.row_loss(model.output(held_x, mask), split.held_y)
     choice = choose_penalty(penalties, losses.cpu().numpy(), mask.sum(-1).mean(-1).cpu().numpy())
-    return Fitted(model.replica(choice.member), penalties[choice.member], choice.path, history)
+    return JointFit(model.replica(choice.member), penalties[choice.member], choice.path, history)
 
 
 def _path_of(split: Split, task: Task) -> list[float]:
