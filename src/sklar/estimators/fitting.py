@@ -25,8 +25,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 # Fewer rows than this are all needed for training: none is kept aside.
 FEWEST_ROWS_TO_SPLIT = 50
-# Rows for which honest training takes all its steps; fewer rows need fewer.
-ROWS_OF_FULL_SCHEDULE = 10_000
+# Rows for which honest training takes all its steps; fewer rows take fewer: more would learn their noise.
+ROWS_OF_FULL_SCHEDULE = 5_000
 SMALLEST_SHARE_OF_SCHEDULE = 0.02
 
 
@@ -52,9 +52,9 @@ def _with_defaults(words: dict[str, Any]) -> dict[str, Any]:
 
 
 def honest_schedule(n: int, batch_size: int, max_epochs: int | None) -> Schedule:
-    """All steps for 10,000 rows and more, fewer for fewer, and at most `max_epochs` passes over the rows."""
+    """All steps for 5,000 rows and more, fewer for fewer, and at most `max_epochs` passes over the rows."""
     full = Schedule()
-    share = min(1.0, max(SMALLEST_SHARE_OF_SCHEDULE, (n / ROWS_OF_FULL_SCHEDULE) ** 0.75))
+    share = min(1.0, max(SMALLEST_SHARE_OF_SCHEDULE, n / ROWS_OF_FULL_SCHEDULE))
     if max_epochs is not None:
         share = min(share, max_epochs * -(-n // batch_size) / full.total)
     return full.scaled(share)

@@ -5,10 +5,14 @@ Axes: P problems (independent data sets of one size, trained side by side; a use
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+# The constants of training are those of so many rows.
+ROWS_OF_SETTINGS = 10_000
 
 
 @dataclass(frozen=True)
@@ -18,6 +22,11 @@ class Folds:
     x: Tensor  # (P, F, m, d)
     y: Tensor  # (P, F, m)
     n_train: int
+
+    @property
+    def noise(self) -> float:
+        """How much noisier means over rows are than with 10,000 rows: what regularises must be so much stronger."""
+        return min(4.0, max(0.25, math.sqrt(ROWS_OF_SETTINGS / (self.x.shape[1] * self.x.shape[2]))))
 
     @property
     def held_out(self) -> tuple[Tensor, Tensor]:

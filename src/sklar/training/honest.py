@@ -4,7 +4,7 @@ Predictors learn from masks that say nothing about their rows; the selector lear
 them. Its gradient is exact: flip a feature, see what the flip gains, and move the score by penalty - gain. The selector
 is told the penalty as one more input, drawn anew for every row, so that one training gives the whole path.
 
-    warm up the predictors -> screen -> train along the path -> choose the penalty -> train at it, on all rows
+    warm up the predictors -> screen -> train along the path -> choose the penalty -> train on, with all rows
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Schedule:
     settle_steps: int = 500  # of the predictors, after screening
     path_steps: int = 2000
     final_steps: int = 2000
-    penalties: tuple[float, ...] = (0.075, 0.15, 0.3, 0.6)  # in standard errors of the mean loss
+    penalties: tuple[float, ...] = (0.0015, 0.003, 0.006, 0.012)  # in standard deviations of the loss
     least_width: int = 16  # as many features or fewer are not screened
     most_width: int = 128  # and a union never has more
 
@@ -71,7 +71,7 @@ class HonestFit:
         return [int(i) for i in self.columns[problem][self.stage.alive[problem]].cpu()]
 
     def model(self, problem: int = 0) -> HonestModel:
-        """One problem's model, on the CPU; the penalty it was told becomes part of a bias."""
+        """One problem's model, on the CPU; the penalty it was told and the level of its scores become biases."""
         stage = self.stage
         alive = stage.alive[problem].cpu()
         model = HonestModel(self._architecture(problem), torch.Generator())  # the weights are replaced below
@@ -80,6 +80,7 @@ class HonestFit:
         first = selector["first.weight"]
         selector["first.bias"] = selector["first.bias"] + told * first[:, -1:]
         selector["first.weight"] = first[:, :-1][:, alive]
+        selector["scores.bias"] = selector["scores.bias"] - stage.level[problem].cpu()
         for name in ("scores.weight", "scores.bias"):
             selector[name] = selector[name][..., alive]
         model.choice.load_state_dict(selector)
@@ -147,7 +148,7 @@ def _screened(stage: Stage, schedule: Schedule, report: Callable[[], object]) ->
 def _select(
     stage: Stage, columns: Tensor, penalty: float | str, schedule: Schedule, report: Callable[[], object]
 ) -> HonestFit:
-    """Train the selector along the path, choose the penalty, and train at it on all rows."""
+    """Train the selector along the path, choose the penalty, train on with all rows, and choose the level."""
     problems = len(columns)
     history: list[list[Record]] = [[] for _ in range(problems)]
     if stage.settings.covariance != "independent" and stage.alive.shape[1] > 1:
@@ -162,14 +163,26 @@ def _select(
         found = _choose(stage, grid)
         chosen = grid.gather(1, torch.tensor([[choice.member] for choice in found], device=grid.device)).squeeze(1)
         choices = list(found)
-    stage.select(schedule.final_steps, chosen, chosen, stage.folds.x.shape[2], report)
+    low, high = _range_of_last_training(grid, chosen)
+    stage.select(schedule.final_steps, low, high, stage.folds.x.shape[2], report)
+    if stage.settings.k is None:
+        stage.choose_level(chosen)
     _record(history, "final", stage, chosen)
     return HonestFit(stage, columns, chosen, choices, history)
 
 
+def _range_of_last_training(grid: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
+    """The whole path again, not the chosen penalty alone.
+
+    At one end of the path alone the selector loses what it has learned: with the smallest penalty the switch blurs,
+    with the largest weak features go.
+    """
+    return grid[:, 0], grid[:, -1]
+
+
 def _log_penalties(stage: Stage, penalty: float | str, schedule: Schedule) -> Tensor:
     """The path of log-penalties, (P, G), small to large; a given penalty is a path of one."""
-    unit = stage.loss_error().clamp_min(1e-8).unsqueeze(1)
+    unit = stage.loss_spread().clamp_min(1e-6).unsqueeze(1)
     if penalty == "auto":
         return (unit * torch.tensor(schedule.penalties, device=unit.device)).log()
     return torch.full_like(unit, max(float(penalty), 1e-8)).log()

@@ -27,7 +27,7 @@ class PredictorSettings:
 
     hidden: int = 64
     learning_rate: float = 1e-2
-    weight_decay: float = 0.3
+    weight_decay: float = 1.0  # times the noise of the rows, as is the sparsity
     sparsity: float = 1.0  # group lasso on the features, at 100 of them (in proportion below)
     average: float = 0.99  # of the weights: the moving average judges, the last weights learn
     batch_size: int = 1000
@@ -46,7 +46,7 @@ class FoldPredictors:
         self.learner = MaskedPredictor(d, settings.hidden, task.n_outputs, problems * n_folds, start)
         self.learner.to(folds.x.device)
         self.judge = copy.deepcopy(self.learner).requires_grad_(False)
-        self.optimiser = adamw(self.learner, settings.learning_rate, settings.weight_decay, spare="first.weight")
+        self.optimiser = self._new_optimiser()
 
     def warm_up(self, n_steps: int, alive: Tensor, report: Callable[[], object] = lambda: None) -> None:
         """Learn from random masks alone; features that are not `alive` (P, 1, 1, d) are never shown."""
@@ -82,14 +82,17 @@ class FoldPredictors:
         self.learner, self.judge = self.learner.only(columns), self.judge.only(columns)
         self.judge.requires_grad_(False)
         self.folds = folds
-        self.optimiser = adamw(
-            self.learner, self.settings.learning_rate, self.settings.weight_decay, spare="first.weight"
-        )
+        self.optimiser = self._new_optimiser()
 
     @property
     def sparsity(self) -> float:
         """The group lasso's strength: weak features are not to pay for noise that is not there."""
-        return self.settings.sparsity * min(1.0, self.learner.n_features / 100) * (self.settings.hidden / 64) ** 0.5
+        share = min(1.0, self.learner.n_features / 100)
+        return self.settings.sparsity * share * (self.settings.hidden / 64) ** 0.5 * self.folds.noise
+
+    def _new_optimiser(self) -> torch.optim.AdamW:
+        s = self.settings
+        return adamw(self.learner, s.learning_rate, s.weight_decay * self.folds.noise, spare="first.weight")
 
     @torch.no_grad()
     def row_losses(self, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:

@@ -21,6 +21,8 @@ from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, PredictorSettings, teaching_masks
 from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
 
+LEVELS = tuple(0.25 * step for step in range(10))  # a score must exceed one of these to select
+
 SHUT = -30.0  # the score of what only fills up the width
 Report = Callable[[], object]  # told of every step that was done
 
@@ -68,6 +70,7 @@ class Stage:
         self.selector.to(folds.x.device)
         self.correlation: GateCorrelation | None = None
         self.middle = torch.zeros(problems, 1, 1, device=folds.x.device)  # of the log-penalties
+        self.level = torch.zeros(problems, device=folds.x.device)  # that a score must exceed
 
     def scores(self, x: Tensor, log_penalty: Tensor) -> Tensor:
         """alpha of rows (P, n, d) at log-penalties (P, 1 or n, 1): (P, n, d)."""
@@ -79,7 +82,7 @@ class Stage:
         """The masks without noise, of rows (P, n, d) at one log-penalty a problem (P,): like x."""
         scores = self.scores(x, log_penalty[:, None, None])
         k = self.settings.k
-        return (scores > 0 if k is None else hard_topk(scores, k)).to(x.dtype)
+        return (scores > self.level[:, None, None] if k is None else hard_topk(scores, k)).to(x.dtype)
 
     def correlate(self) -> None:
         """From now on, gates are correlated; before, when most features are noise, they need not be."""
@@ -100,7 +103,8 @@ class Stage:
         alive = self.alive[:, None, None]
         self.predictors.average = averaging(s.predictor.average, n_steps)
         memory = averaging(s.average, n_steps)
-        sparsity = s.sparsity * (s.hidden / 100) ** 0.5  # as an input's weights are the longer, the more there are
+        # an input's weights are the longer, the more there are
+        sparsity = s.sparsity * (s.hidden / 100) ** 0.5 * self.folds.noise
         rise = min(50, 1 + n_steps // 5)
         bit_flips = s.bit_flips * min(1.0, 11 / self.alive.shape[1])
 
@@ -183,11 +187,24 @@ class Stage:
         push = torch.zeros_like(alpha).scatter_add(-1, into, -gain).scatter_add(-1, out, gain)
         return inward_only(push, alpha, self.settings.bound) * (alpha.shape[-1] / count)
 
-    def loss_error(self) -> Tensor:
-        """The standard error of the mean loss, of training rows shown everything, judged out of fold: (P,)."""
+    def loss_spread(self) -> Tensor:
+        """The standard deviation of the loss, of training rows shown everything, judged out of fold: (P,)."""
         x, _ = self.folds.training
-        losses = self.out_of_fold_losses(self.alive[:, None, None].expand_as(x).to(x.dtype))
-        return losses.std(1) / losses.shape[1] ** 0.5
+        return self.out_of_fold_losses(self.alive[:, None, None].expand_as(x).to(x.dtype)).std(1)
+
+    @torch.no_grad()
+    def choose_level(self, log_penalty: Tensor) -> None:
+        """Ask of a score what makes the loss of training rows, judged out of fold, least.
+
+        Gains are larger than penalties, so that near a switch the smooth selector leans to selecting: there a score
+        above 0 may say no more than that a neighbour needs the feature.
+        """
+        x, _ = self.folds.training
+        scores = self.scores(x.flatten(1, 2), log_penalty[:, None, None]).view_as(x)
+        losses = torch.stack([self.out_of_fold_losses((scores > level).to(x.dtype)).mean(1) for level in LEVELS], 1)
+        levels = torch.tensor(LEVELS, device=x.device)
+        best = losses <= losses.amin(1, keepdim=True)
+        self.level = torch.where(best, levels, torch.inf).amin(1)  # of equal ones the lowest
 
     @torch.no_grad()
     def out_of_fold_losses(self, mask: Tensor) -> Tensor:
