@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from stacked import fit_stack
 
+from sklar.audit import EVALX_STEPS
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.training.evalx import evalx_outputs
@@ -57,10 +58,11 @@ def measure(tasks: list[tuple[str, int]], setting: str, variant: str, args: argp
         for part in (0, 1)
     )
     stacked = fit_stack(train, args.covariance, resolve_device(args.device), seed=tasks[0][1])
-    rows = []
+    rows, selected = [], []
     for p, (name, seed) in enumerate(tasks):
         X, y, relevant = test[p]
         answers = stacked.answers(p, X, y)
+        selected.append(answers.selected)
         row = {"name": name, "seed": seed, "setting": setting, "variant": variant, "covariance": args.covariance}
         row |= {
             "tpr": true_positive_rate(relevant, answers.selected),
@@ -72,20 +74,23 @@ def measure(tasks: list[tuple[str, int]], setting: str, variant: str, args: argp
             "seconds": stacked.seconds / len(tasks),
             "cpu_seconds": stacked.cpu_seconds / len(tasks),
         }
-        if args.evalx:
-            row |= evalx(stacked.scalings[p].apply(X), y, {"evalx": answers.selected, "truth": relevant})
         rows.append(row)
+    if args.evalx:
+        scaled = [stacked.scalings[p].apply(X) for p, (X, _, _) in enumerate(test)]
+        masks = {"evalx": selected, "truth": [relevant for _, _, relevant in test]}
+        for name, accuracies in evalx(scaled, [y for _, y, _ in test], masks, resolve_device(args.device)).items():
+            for row, accuracy in zip(rows, accuracies, strict=True):
+                row[name] = accuracy
     return rows
 
 
-def evalx(x: np.ndarray, y: np.ndarray, masks: dict[str, np.ndarray]) -> dict[str, float]:
-    """Accuracy of EVAL-X for each mask, cross-fitted on the test rows: no row is judged by one that saw it."""
-    rows, labels = torch.from_numpy(x).float(), torch.from_numpy(y)
-    outputs = evalx_outputs(rows, labels, [torch.from_numpy(m) for m in masks.values()], Task(2), 3000, seed=0)
-    return {
-        name: 100 * float((output.argmax(-1) == labels).double().mean())
-        for name, output in zip(masks, outputs, strict=True)
-    }
+def evalx(x: list, y: list, masks: dict[str, list], device: torch.device) -> dict[str, list[float]]:
+    """Accuracies of EVAL-X for each mask, cross-fitted on the test rows: no row is judged by one that saw it."""
+    rows, labels = (torch.from_numpy(np.stack(each)).to(device) for each in (x, y))
+    shown = [torch.from_numpy(np.stack(each)).to(device) for each in masks.values()]
+    outputs = evalx_outputs(rows.float(), labels, shown, Task(2), EVALX_STEPS, seed=0)
+    hits = [100 * (output.argmax(-1) == labels).double().mean(1) for output in outputs]
+    return {name: hit.tolist() for name, hit in zip(masks, hits, strict=True)}
 
 
 def print_table(rows: list[dict], setting: str, variant: str) -> None:

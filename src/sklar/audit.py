@@ -171,16 +171,16 @@ def _evalx_predictions(
     from sklar.training.objectives import Task
 
     rows = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
-    shown = [torch.from_numpy(np.ascontiguousarray(mask)) for mask in masks]
+    shown = [torch.from_numpy(np.ascontiguousarray(mask))[None] for mask in masks]
     steps = max(100, round(EVALX_STEPS * min(1.0, (len(x) / 10_000) ** 0.5)))
     if classes is not None:
         target = torch.from_numpy(np.searchsorted(classes, y))
-        outputs = evalx_outputs(rows, target, shown, Task(len(classes)), steps, seed)
-        return [classes[output.argmax(-1).numpy()] for output in outputs]
+        outputs = evalx_outputs(rows[None], target[None], shown, Task(len(classes)), steps, seed)
+        return [classes[output[0].argmax(-1).numpy()] for output in outputs]
     centre, spread = y.mean(), y.std() or 1.0
     target = torch.from_numpy(((y - centre) / spread).astype(np.float32))
-    outputs = evalx_outputs(rows, target, shown, Task(None), steps, seed)
-    return [output[:, 0].numpy() * spread + centre for output in outputs]
+    outputs = evalx_outputs(rows[None], target[None], shown, Task(None), steps, seed)
+    return [output[0, :, 0].numpy() * spread + centre for output in outputs]
 
 
 def _predictions_from_masks(masks: np.ndarray, y: np.ndarray, classes: np.ndarray | None) -> np.ndarray:

@@ -19,25 +19,35 @@ from sklar.training.runtime import threads_for
 def evalx_outputs(
     x: Tensor, y: Tensor, masks: Sequence[Tensor], task: Task, n_steps: int, seed: int, n_folds: int = 5
 ) -> list[Tensor]:
-    """Outputs for rows x (n, d) shown by each mask (n, d), each row by the predictor that never saw it: (n, out)."""
+    """Outputs for rows of P problems shown by masks, each row by the predictor that never saw it.
+
+    Parameters
+    ----------
+    x, y : rows (P, n, d) and targets (P, n)
+    masks : what is shown, each (P, n, d)
+
+    Returns
+    -------
+    list of outputs (P, n, out), one a mask
+    """
+    problems, n, d = x.shape
     generator = torch.Generator(device=x.device).manual_seed(seed)
-    order = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed)).to(x.device)
-    n_folds = min(n_folds, len(x))
-    whole = len(x) // n_folds * n_folds  # rows dealt evenly; the few left over are judged by the last fold's predictor
-    fold_of_row = torch.arange(len(x), device=x.device).clamp_max(whole - 1) % n_folds
-    rows = x[order]
-    folds = deal(rows[None, :whole], y[order][None, :whole], n_folds, 0.0, generator, shuffle=False)
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).to(x.device)
+    n_folds = min(n_folds, n)
+    whole = n // n_folds * n_folds  # rows dealt evenly; the few left over are judged by the last fold's predictor
+    fold_of_row = torch.arange(n, device=x.device).clamp_max(whole - 1) % n_folds
+    rows = x[:, order]
+    folds = deal(rows[:, :whole], y[:, order[:whole]], n_folds, 0.0, generator, shuffle=False)
     predictors = FoldPredictors(folds, task, PredictorSettings(), generator, seed)
-    alive = torch.ones(1, 1, 1, x.shape[1], device=x.device)
-    with threads_for(x.shape[1]):
-        predictors.warm_up(n_steps, alive)
+    with threads_for(d):
+        predictors.warm_up(n_steps, torch.ones(1, 1, 1, d, device=x.device), settle=True)
     results = []
     for mask in masks:
-        shown = mask[order].to(x.dtype)
+        shown = mask[:, order].to(x.dtype)
         with torch.no_grad():
-            outputs = predictors.judge(rows.expand(n_folds, -1, -1), shown.expand(n_folds, -1, -1))  # (F, n, out)
-        own = outputs[fold_of_row, torch.arange(len(x), device=x.device)]
+            outputs = predictors.judge(rows.repeat_interleave(n_folds, 0), shown.repeat_interleave(n_folds, 0))
+        own = outputs.unflatten(0, (problems, n_folds))[:, fold_of_row, torch.arange(n, device=x.device)]
         result = torch.empty_like(own)
-        result[order] = own
+        result[:, order] = own
         results.append(result)
     return results

@@ -18,7 +18,7 @@ from torch import Tensor
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.folds import Folds, of_other_folds
 from sklar.training.objectives import Task
-from sklar.training.steps import adamw, averaging, repeat, set_learning_rate
+from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,13 @@ class FoldPredictors:
         self.judge = copy.deepcopy(self.learner).requires_grad_(False)
         self.optimiser = self._new_optimiser()
 
-    def warm_up(self, n_steps: int, alive: Tensor, report: Callable[[], object] = lambda: None) -> None:
-        """Learn from random masks alone; features that are not `alive` (P, 1, 1, d) are never shown."""
+    def warm_up(
+        self, n_steps: int, alive: Tensor, report: Callable[[], object] = lambda: None, settle: bool = False
+    ) -> None:
+        """Learn from random masks alone; features that are not `alive` (P, 1, 1, d) are never shown.
+
+        With `settle` the learning rate falls to 0: for predictors that will not learn on.
+        """
 
         def step() -> None:
             x, y = self.folds.batch(self.rows, self.folds.n_train, self.generator)
@@ -59,7 +64,8 @@ class FoldPredictors:
         rise = min(self.settings.rise, 1 + n_steps // 5)
 
         def before(k: int) -> None:
-            set_learning_rate(self.optimiser, self.settings.learning_rate * min(1.0, (k + 1) / rise))
+            fade = cosine(k, n_steps) if settle else 1.0
+            set_learning_rate(self.optimiser, self.settings.learning_rate * fade * min(1.0, (k + 1) / rise))
             report()
 
         repeat(step, n_steps, before, self.folds.x.device, self.generator)
