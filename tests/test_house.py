@@ -22,6 +22,7 @@ CHAIN = [
     "model",
     "training",
     "audit",
+    "explain",
     "estimators",
     "baselines",
     "experiments",

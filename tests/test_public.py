@@ -21,7 +21,18 @@ EXPORTS = [
     "load",
     "metrics",
 ]
-METHODS = ["fit", "select", "selection_proba", "sample_masks", "transform", "correlation", "predict", "score", "save"]
+METHODS = [
+    "fit",
+    "select",
+    "selection_proba",
+    "sample_masks",
+    "transform",
+    "correlation",
+    "predict",
+    "score",
+    "save",
+    "explain",
+]
 PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 

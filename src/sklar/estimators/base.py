@@ -20,6 +20,7 @@ from sklar.audit import AuditReport, audit
 from sklar.estimators.fitting import train
 from sklar.estimators.frames import frame_like
 from sklar.estimators.scaling import EVERY, Scaling, require_finite
+from sklar.explain import Explanation, explain
 from sklar.model.selection import GateModel
 from sklar.training.objectives import Task
 from sklar.training.runtime import generator_on, resolve_device, spawn_seeds
@@ -127,6 +128,31 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def audit(self, X: Any, y: Any, *, n_refits: int = 1, random_state: int | None = 0) -> AuditReport:
         """Does the mask leak the label, and how stable is it? See `sklar.audit.audit`; use rows not fitted on."""
         return audit(self, X, y, n_refits=n_refits, random_state=random_state)
+
+    def explain(self, row: Any) -> Explanation:
+        """One row in a few lines: the prediction, the features behind it, how sure, what could stand in for them.
+
+        Parameters
+        ----------
+        row : a 1-d array, a pandas Series (its columns by name, in any order), or a table of one row
+
+        Returns
+        -------
+        Explanation
+            prints as text; `to_dict()` gives the same as plain values
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklar import CopulaSelectorRegressor
+        >>> X = np.random.default_rng(0).standard_normal((200, 3))
+        >>> selector = CopulaSelectorRegressor(penalty=0.01, max_epochs=5, random_state=0).fit(X, X[:, 0] * 3)
+        >>> explanation = selector.explain(X[7])
+        >>> sorted(explanation.to_dict())[:3]
+        ['n_features', 'n_models', 'nearly']
+        """
+        check_is_fitted(self)
+        return explain(self, row)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file that `sklar.load` reads without running code."""
