@@ -40,7 +40,7 @@ FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.p
 def part_of(module):
     """sklar.model.copula -> model; a public name of sklar -> the part that has it."""
     name = module.removeprefix("sklar.").split(".")[0]
-    return sklar._HOMES[name].split(".")[1] if name in sklar._HOMES else name
+    return (sklar._HOMES | sklar._MODULES).get(name, f"sklar.{name}").split(".")[1]
 
 
 def imported_parts(path):

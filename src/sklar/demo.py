@@ -67,8 +67,8 @@ def _draw(path: Path, X: np.ndarray, selected: np.ndarray, relevant: np.ndarray,
     shown = np.arange(min(200, len(X)))
     shown = shown[np.argsort(X[shown, 10])]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.5), sharey=True, layout="constrained")
-    plot_masks(selected[shown], names, left, "selected by the model (200 new rows)")
-    plot_masks(relevant[shown], names, right, "the truth")
+    plot_masks(selected[shown], names, left, "selected by the model (200 new rows)", sort=False)
+    plot_masks(relevant[shown], names, right, "the truth", sort=False)
     right.set_ylabel("")
     border = int((X[shown, 10] < 0).sum()) - 0.5
     for ax in (left, right):
