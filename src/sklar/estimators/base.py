@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterator
 from numbers import Integral
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -153,6 +154,51 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return explain(self, row)
+
+    def report(
+        self,
+        X: Any,
+        y: Any,
+        path: str | PathLike[str] = "report.html",
+        *,
+        audit: bool | AuditReport = True,
+        max_rows: int = 1000,
+        title: str | None = None,
+    ) -> Path:
+        """Write a page to explore: one HTML file that works without a network and on a phone.
+
+        Parameters
+        ----------
+        X, y : rows and targets, best others than those of `fit`
+        path : the file to write
+        audit : run the audit (it trains small predictors: seconds to a minute); False leaves it out, an AuditReport is
+            shown as it is
+        max_rows : rows in the page's table, at most, evenly spread; the page's numbers are of all rows
+        title : of the page
+
+        Returns
+        -------
+        Path
+            of the file
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from sklar import CopulaSelectorRegressor
+        >>> X = np.random.default_rng(0).standard_normal((100, 3))
+        >>> selector = CopulaSelectorRegressor(penalty=0.01, max_epochs=2, random_state=0).fit(X, X[:, 0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = selector.report(X, X[:, 0], f"{folder}/report.html", audit=False).read_text()
+        >>> page.startswith("<!doctype html>")
+        True
+        """
+        from sklar.report.explorer import write_report
+        from sklar.report.explorer.page import to_stderr
+
+        check_is_fitted(self)
+        told = to_stderr if self.verbose else lambda text: None
+        return write_report(self, X, y, path, audit=audit, max_rows=max_rows, title=title, progress=told)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file that `sklar.load` reads without running code."""

@@ -2,25 +2,7 @@ import numpy as np
 import pytest
 
 from sklar.report.plots import plot_correlation
-from sklar.report.plots.dependence import linked_order, strongest
-
-
-def two_groups(d=12):
-    """Features 0, 4, 8 exclude each other, 1 and 7 work together."""
-    correlation = np.eye(d)
-    for group, value in (([0, 4, 8], -0.45), ([1, 7], 0.9)):
-        for i in group:
-            for j in group:
-                correlation[i, j] = 1 if i == j else value
-    return correlation
-
-
-def test_groups_become_neighbours():
-    order = linked_order(two_groups()).tolist()
-    assert sorted(order) == list(range(12))
-    for group in ([0, 4, 8], [1, 7]):
-        places = [order.index(i) for i in group]
-        assert max(places) - min(places) == len(group) - 1
+from tests.report.test_ordering import two_groups
 
 
 def test_the_map_shows_the_reordered_values_and_writes_them():
@@ -41,10 +23,6 @@ def test_many_features_get_signs_and_a_limit():
     assert len(ax.get_yticklabels()) == 20
     assert "20 of 50" in ax.get_title("left")
     assert {text.get_text() for text in ax.texts} == {"+"}  # -0.45 is no strong link
-
-
-def test_the_strongest_links_are_kept():
-    assert strongest(two_groups(), 5).tolist() == [0, 1, 4, 7, 8]
 
 
 def test_one_and_two_features_can_be_drawn():

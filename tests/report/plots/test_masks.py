@@ -4,9 +4,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sklar.report.plots import masks as module
 from sklar.report.plots import plot_frequency, plot_masks
-from sklar.report.plots.masks import cluster_order
 
 
 def some_masks(n=30, d=4, seed=0):
@@ -44,22 +42,6 @@ def test_many_or_long_names_stand_upright():
     for names in ([f"f{i}" for i in range(20)], ["a long name", "b"]):
         ax = plot_masks(np.eye(len(names), dtype=bool), names)
         assert {label.get_rotation() for label in ax.get_xticklabels()} == {90.0}
-
-
-def changes(masks):
-    """How many cells change from a row to the next."""
-    return np.abs(np.diff(masks.astype(int), axis=0)).sum()
-
-
-@pytest.mark.parametrize("most", [1_000, 3])
-def test_sorting_keeps_the_rows_and_puts_like_ones_together(most, monkeypatch):
-    monkeypatch.setattr(module, "MOST_CLUSTERED", most)
-    masks = some_masks(200, 5)
-    order = cluster_order(masks)
-    assert sorted(order) == list(range(200))
-    assert changes(masks[order]) < 0.4 * changes(masks)
-    patterns = np.unique(masks, axis=0, return_inverse=True)[1][order]
-    assert np.count_nonzero(np.diff(patterns)) == len(np.unique(patterns)) - 1  # each pattern in one piece
 
 
 def test_classes_stand_together():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sklar.explain import LINKED
+from sklar.report.ordering import linked_order, strongest
 from sklar.report.plots.style import axes_or_new, short, table_and_names, title
 
 if TYPE_CHECKING:
@@ -74,22 +75,3 @@ def _write(ax: Axes, values: np.ndarray) -> None:
         text = f"{sign}{abs(values[i, j]):.1f}".replace("0.", ".") if few else sign
         colour = "white" if abs(values[i, j]) > 0.6 else "black"
         ax.text(j, i, text, ha="center", va="center", color=colour, fontsize=8 if few else 7)
-
-
-def strongest(correlation: np.ndarray, most: int) -> np.ndarray:
-    """The features with the strongest links, at most so many, in the order of the columns."""
-    links = np.abs(correlation - np.diag(np.diag(correlation))).max(axis=0, initial=0)
-    return np.sort(np.argsort(-links, kind="stable")[:most])
-
-
-def linked_order(correlation: np.ndarray) -> np.ndarray:
-    """An order of the features in which strongly linked ones, of either sign, are neighbours: int (d,)."""
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
-
-    if len(correlation) < 3:
-        return np.arange(len(correlation))
-    distance = 1 - np.clip(np.abs(correlation), 0, 1)
-    distance = (distance + distance.T) / 2
-    np.fill_diagonal(distance, 0)
-    return leaves_list(linkage(squareform(distance, checks=False), "average", optimal_ordering=True))

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sklar.report.ordering import cluster_order
 from sklar.report.plots.style import COLOURS, INK, MARKS, PAPER, axes_or_new, quiet, short, table_and_names, title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# More different masks than this are sorted by their most frequent features instead of clustered.
-MOST_CLUSTERED = 1_000
 
 
 def plot_masks(
@@ -82,28 +80,6 @@ def _by_class(ax: Axes, y: np.ndarray, order: np.ndarray) -> np.ndarray:
     for end in ends[:-1]:
         ax.axhline(end - 0.5, color="#d55e00", linewidth=1.5)
     return order
-
-
-def cluster_order(masks: np.ndarray) -> np.ndarray:
-    """An order of the rows in which like masks are neighbours: int (n,).
-
-    Examples
-    --------
-    >>> cluster_order(np.array([[1, 0, 0], [0, 1, 1], [1, 0, 0], [0, 1, 0]])).tolist()
-    [0, 2, 3, 1]
-    """
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import pdist
-
-    patterns, member = np.unique(masks, axis=0, return_inverse=True)
-    place = np.arange(len(patterns))
-    if len(patterns) > MOST_CLUSTERED:
-        frequent_first = np.argsort(masks.mean(axis=0), kind="stable")
-        place[np.lexsort(~patterns.astype(bool)[:, frequent_first].T)] = np.arange(len(patterns))
-    elif len(patterns) > 2:
-        leaves = leaves_list(linkage(pdist(patterns, "cityblock"), "average", optimal_ordering=True))
-        place[leaves] = np.arange(len(patterns))
-    return np.argsort(place[member.ravel()], kind="stable")
 
 
 def plot_frequency(
