@@ -92,6 +92,7 @@ WORDS: tuple[tuple[str, Any, str], ...] = (
     ("batch-size", int, "Rows a step."),
     ("learning-rate", float, "Of the optimiser."),
     ("weight-decay", float, "Of the optimiser."),
+    ("n-models", int, "Models that vote, each from its own seed."),
     ("n-folds", int, "Folds of cross-fitting."),
     ("validation-fraction", float, "Share of rows kept aside."),
     ("patience", int, "Epochs without progress before stopping."),

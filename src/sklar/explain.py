@@ -31,6 +31,7 @@ class Feature:
     frequency: float | None = None  # share of the models that select it, where there are several
     interchangeable: tuple[str, ...] = ()  # features that could stand in for it
     together: tuple[str, ...] = ()  # features it works together with
+    places: tuple[int, int] | None = None  # lowest and highest that a ranker's models give it
 
     @property
     def sure(self) -> bool:
@@ -60,7 +61,13 @@ class Explanation:
         told = asdict(self)
         for group, features in (("selected", self.selected), ("nearly", self.nearly)):
             told[group] = [
-                {**asdict(f), "interchangeable": list(f.interchangeable), "together": list(f.together), "sure": f.sure}
+                {
+                    **asdict(f),
+                    "interchangeable": list(f.interchangeable),
+                    "together": list(f.together),
+                    "places": None if f.places is None else list(f.places),
+                    "sure": f.sure,
+                }
                 for f in features
             ]
         return {**told, "sure": self.sure}
@@ -90,7 +97,11 @@ class Explanation:
         word = "sure" if feature.sure else "unsure"
         if feature.frequency is None:
             return f"{word:<6} (P(selected) {feature.probability:.2f})"
-        return f"{word:<6} ({round(feature.frequency * self.n_models)} of {self.n_models} models)"
+        told = f"{round(feature.frequency * self.n_models)} of {self.n_models} models"
+        if feature.places is not None:
+            low, high = feature.places
+            told += f", place {low}" if low == high else f", places {low} to {high}"
+        return f"{word:<6} ({told})"
 
     def _nearly(self) -> list[str]:
         told = [f"{f.name} = {show_value(f.value)} {self._how_sure(f)[7:]}" for f in self.nearly[:3]]
@@ -139,12 +150,16 @@ def _explain(estimator: Any, table: Any) -> Explanation:
             probability=float(proba[j]),
             frequency=None if shares is None else float(shares[0, j]),
             interchangeable=stand_ins.get(names[j], ()),
+            places=tuple(places[j]) if j in places else None,
             together=tuple(names[i] for i in np.flatnonzero(correlation[j] > LINKED) if i != j),
         )
 
     ranked = callable(getattr(estimator, "rank", None))
     certainty = proba if shares is None else shares[0]
     order = estimator.rank(table)[0] if ranked else np.argsort(-certainty, kind="stable")
+    places = {}
+    if ranked and shares is not None:
+        places = dict(zip(order.tolist(), estimator.rank_interval(table)[0].tolist(), strict=True))
     unsure = [j for j in np.argsort(-certainty, kind="stable") if not chosen[j] and not is_sure(certainty[j], False)]
     classes = getattr(estimator, "classes_", None)
     return Explanation(
@@ -154,7 +169,7 @@ def _explain(estimator: Any, table: Any) -> Explanation:
         nearly=tuple(feature(j) for j in unsure),
         n_features=len(names),
         ranked=ranked,
-        n_models=getattr(estimator, "n_models", 1),
+        n_models=getattr(estimator, "n_models_", 1),
     )
 
 
@@ -171,7 +186,7 @@ def is_sure(probability: float, selected: bool) -> bool:
 
 def selection_shares(estimator: Any, X: Any) -> np.ndarray | None:
     """The share of models that select each feature of each row, (n, d); None where there is one model."""
-    if getattr(estimator, "n_models", 1) == 1:
+    if getattr(estimator, "n_models_", 1) == 1:
         return None
     return dense(estimator.selection_frequency(X))
 

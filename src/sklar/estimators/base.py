@@ -78,6 +78,21 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out."""
         return frame_like(X, self._masks(self._check_rows(X)), self._names())
 
+    @property
+    def n_models_(self) -> int:
+        """How many models were trained; the word may have changed since."""
+        return max(1, len(getattr(self.model_.architecture, "members", ())))
+
+    def selection_frequency(self, X: Any) -> Any:
+        """The share of the models (`n_models`) that select each feature of each row: float (n, d).
+
+        With one model it is 0 or 1: `select` as numbers.
+        """
+        rows = self._check_rows(X)
+        width = self.n_models_ * len(self.union_)
+        shares = self._per_feature(rows, lambda model, x: model.votes(x), float, width)
+        return frame_like(X, shares, self._names())
+
     def sample_masks(
         self, X: Any, n_draws: int = 1, random_state: int | np.random.RandomState | None = None
     ) -> np.ndarray:
@@ -289,7 +304,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _entries_of_loadings(self) -> int:
         """Entries of L for one row; none where all rows share L."""
-        return sum(value.shape[-1] for name, value in self.model_.named_parameters() if name == LOADINGS_HEAD)
+        return sum(value.shape[-1] for name, value in self.model_.named_parameters() if name.endswith(LOADINGS_HEAD))
 
 
 def _decide(model: GateModel, x: Tensor) -> Tensor:

@@ -66,7 +66,7 @@ def _model(estimator: Any, n_features: int) -> dict[str, Any]:
         "objective": estimator.objective,
         "penalty": float(estimator.penalty_),
         "n_features": n_features,
-        "n_models": getattr(estimator, "n_models", 1),
+        "n_models": getattr(estimator, "n_models_", 1),
         "ranked": callable(getattr(estimator, "rank", None)),
     }
 
