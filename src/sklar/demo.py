@@ -44,7 +44,9 @@ def run_demo(
     echo(f"Accuracy from the selected features alone: {100 * selector.score(X_test, y_test):.1f} %.")
     selector.save(folder / "model.sklar")
     picture = _draw(folder / "masks.png", X_test, selected, relevant, names)
-    echo(f"Picture: {picture}   Model: {folder / 'model.sklar'}")
+    selector.feature_names_in_ = np.array(names, dtype=object)  # for the page: the formulas count from x1
+    page = selector.report(X_test[:1000], y_test[:1000], folder / "report.html", title=f"What decides {name}")
+    echo(f"Picture: {picture}   Page to explore: {page}   Model: {folder / 'model.sklar'}")
     return picture
 
 

@@ -123,7 +123,7 @@ def test_filtering_by_class_and_by_wrong(reader, classified):
     assert set(reader.column(1)) == {"<b>yes</b>"}
     reader.click("#wrong")
     assert reader.text("#status").startswith(f"{(yes & ~right).sum()} of 130 rows")
-    reader.click("#controls [type=reset]")
+    reader.click("#show-all")
     assert reader.text("#status").startswith("130 of 130 rows")
 
 

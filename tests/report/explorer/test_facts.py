@@ -6,8 +6,10 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
+from sklar import CopulaRankerRegressor
 from sklar.report.explorer import facts as module
 from sklar.report.explorer.facts import SELECTED, SURELY, collect
+from tests.helpers import quick, toy_rows
 from tests.report.explorer.conftest import NASTY
 
 
@@ -106,3 +108,14 @@ def test_targets_must_fit_the_rows(classified, y):
     model, frame, _ = classified
     with pytest.raises(ValueError, match="one value for each of the 130 rows"):
         collect(model, frame, y, max_rows=5, audit=None)
+
+
+def test_places_of_several_models():
+    X, value = toy_rows(40)
+    model = quick(CopulaRankerRegressor, n_models=3).fit(X, value)
+    told = collect(model, X, value, max_rows=10, audit=None)
+    rows = [int(label) for label in told["rows"]["label"]]
+    assert told["rows"]["places"] == model.rank_interval(X)[rows].tolist()
+    assert told["model"]["n_models"] == 3
+    shares = model.selection_frequency(X)[rows][:, [column["feature"] for column in told["columns"]]]
+    np.testing.assert_array_equal(unpacked(told, "certainty"), np.round(100 * shares))

@@ -5,6 +5,8 @@ import re
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from sklar import CopulaSelectorClassifier
@@ -102,3 +104,13 @@ def test_a_title_can_be_given(ranked, tmp_path):
     model, X, y = ranked
     text = model.report(X, y, tmp_path / "r.html", audit=False, title="A & B").read_text(encoding="utf-8")
     assert "<h1>A &amp; B</h1>" in text
+
+
+@pytest.mark.parametrize("kind", [pl.from_pandas, pa.Table.from_pandas, pd.DataFrame.to_numpy])
+def test_every_kind_of_table_gives_the_same_page(classified, tmp_path, kind):
+    model, frame, y = classified
+    pages = []
+    for table in (frame.reset_index(drop=True), kind(frame.reset_index(drop=True))):
+        path = model.report(table, y, tmp_path / "r.html", audit=False, max_rows=20)
+        pages.append(path.read_text(encoding="utf-8"))
+    assert pages[0] == pages[1]

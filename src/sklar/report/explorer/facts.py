@@ -48,6 +48,7 @@ def collect(estimator: Any, X: Any, y: Any, *, max_rows: int, audit: AuditReport
             "right": None if classes is None else (target == predictions)[rows].tolist(),
             "proba": _proba(estimator, some),
             "order": _order(estimator, some, shown),
+            "places": _places(estimator, some),
         },
         "cells": {
             "certainty": _packed(np.round(100 * certainty[:, shown])),
@@ -157,6 +158,13 @@ def _order(estimator: Any, some: Any, shown: np.ndarray) -> list[list[int]] | No
         return None
     places = {int(j): place for place, j in enumerate(shown)}
     return [[places[int(j)] for j in row if int(j) in places] for row in estimator.rank(some)]
+
+
+def _places(estimator: Any, some: Any) -> list[list[list[int]]] | None:
+    """The places that a ranker's models give the features of `order`, from and to; None for one model."""
+    if not callable(getattr(estimator, "rank", None)) or getattr(estimator, "n_models_", 1) == 1:
+        return None
+    return estimator.rank_interval(some).tolist()
 
 
 def _links(correlation: np.ndarray, names: list[str], groups: list[list[str]]) -> dict[str, Any]:

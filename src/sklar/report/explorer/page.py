@@ -44,7 +44,6 @@ def write_report(
         progress("report: asking the model ...")
         facts = collect(estimator, X, y, max_rows=max_rows, audit=audit or None)
     target = getattr(y, "name", None)
-    facts["target"] = None if target is None else str(target)
     page = render(facts, title or (f"What decides {target}" if target else "What decides each row"))
     path.write_text(page, encoding="utf-8")
     progress(f"report: wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")

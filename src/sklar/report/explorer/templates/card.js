@@ -14,7 +14,13 @@ function howSure(row, column) {
   const models = facts.model.n_models;
   const told = several ? `${Math.round((share * models) / 100)} of ${models} models` : `P ${(share / 100).toFixed(2)}`;
   if (!isOn(row, column)) return `not selected (${told})`;
-  return `${isSure(row, column) ? "sure" : "unsure"} (${told})`;
+  return `${isSure(row, column) ? "sure" : "unsure"} (${told}${placesOf(row, column)})`;
+}
+
+function placesOf(row, column) {
+  if (!facts.rows.places) return "";
+  const [low, high] = facts.rows.places[row][facts.rows.order[row].indexOf(column)];
+  return low === high ? `, place ${low}` : `, places ${low} to ${high}`;
 }
 
 function linesAbout(columns) {

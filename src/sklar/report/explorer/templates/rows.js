@@ -33,7 +33,8 @@ function filterRows() {
   view.here = 0;
   const alike = facts.features.filter((feature) => feature.name.toLowerCase().includes(wanted)).length;
   const told = wanted ? ` that select a feature named like “${wanted}” (${alike} such features, ${view.columns.length} of them in this table)` : "";
-  byId("status").textContent = `${view.rows.length.toLocaleString("en")} of ${facts.rows.label.length.toLocaleString("en")} rows${told}`;
+  const spread = facts.rows.label.length < facts.n_rows ? `, evenly spread over the ${facts.n_rows.toLocaleString("en")} of the data` : "";
+  byId("status").textContent = `${view.rows.length.toLocaleString("en")} of ${facts.rows.label.length.toLocaleString("en")} rows${told}${spread}`;
   drawRows();
 }
 
@@ -164,7 +165,7 @@ function startRows() {
   for (const id of ["group", "wrong", "unsure"]) byId(id)?.addEventListener("change", filterRows);
   byId("search").addEventListener("input", filterRows);
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  byId("controls").addEventListener("reset", () => setTimeout(filterRows));
+  byId("show-all").addEventListener("click", () => { byId("controls").reset(); filterRows(); });
   byId("previous").addEventListener("click", () => turn(-1));
   byId("next").addEventListener("click", () => turn(1));
   document.addEventListener("keydown", (event) => { if (event.key === "Escape" && !card.hidden) closeCard(); });
