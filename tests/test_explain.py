@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sklar.explain import Explanation, Feature, explain, plain
+from sklar.explain import Explanation, Feature, explain
 from tests.helpers import four, quick, toy_rows, toy_target
 
 NAMES = ["age", "income", "height", "weight", "city"]
@@ -147,17 +147,3 @@ def test_links_reach_the_features():
     assert explanation.selected[0].together == ("c",)
     assert explanation.selected[1].interchangeable == ("a copy",)
     assert "a and a copy are interchangeable" in str(explanation)
-
-
-@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
-def test_missing_cells_are_plain(missing):
-    assert plain(missing) is None
-
-
-def test_other_cells_are_plain():
-    assert (plain(np.int64(3)), plain(np.True_), plain("a"), plain(pd.Timestamp("2020-01-01"))) == (
-        3,
-        True,
-        "a",
-        "2020-01-01 00:00:00",
-    )

@@ -1,7 +1,7 @@
 """The import arrows: a file imports only from its own folder and from folders to its left.
 
 metrics, datasets, kernels -> model -> training -> estimators, baselines -> experiments, report, scale -> cli.
-storage and tables are leaves. The page about one model (report.explorer) asks any estimator and imports none, so that
+storage, tables and cells are leaves. The page about one model (report.explorer) asks any estimator and imports none, so that
 estimators can offer it as a method.
 """
 
@@ -17,6 +17,7 @@ ROOT = Path(sklar.__file__).parent
 CHAIN = [
     "storage",
     "tables",
+    "cells",
     "metrics",
     "datasets",
     "kernels",
@@ -36,7 +37,7 @@ CHAIN = [
     "cli",
 ]
 LEVELS = {part: position for position, part in enumerate(CHAIN)}
-LEAVES = {"storage", "tables"}
+LEAVES = {"storage", "tables", "cells"}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 

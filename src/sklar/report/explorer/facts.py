@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from sklar.audit import AuditReport
-from sklar.explain import LINKED, SURE, dense, selection_shares
+from sklar.cells import dense
+from sklar.explain import LINKED, SURE, selection_shares
 from sklar.report.explorer.tables import cells, four_digits, row_labels, spread_rows, take_rows
 
 MOST_COLUMNS = 200  # of the mask table: the most selected features

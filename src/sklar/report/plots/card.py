@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sklar.explain import SURE, Explanation, show_value
+from sklar.cells import show_value
+from sklar.explain import SURE, Explanation
 from sklar.report.plots.style import INK, MUTED, PAPER, axes_or_new, quiet, short, title
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.explain import dense
+from sklar.cells import dense
 from sklar.report.plots.style import axes_or_new
 
 if TYPE_CHECKING:
