@@ -1,8 +1,8 @@
 """The import arrows: a file imports only from its own folder and from folders to its left.
 
 metrics, datasets, kernels -> model -> training -> estimators, baselines -> experiments, report, scale -> cli.
-storage, tables and cells are leaves. The page about one model (report.explorer) asks any estimator and imports none, so that
-estimators can offer it as a method.
+storage, tables and cells are leaves. The page about one model (report.explorer) asks any estimator and imports none, so
+that estimators can offer it as a method.
 """
 
 import ast

@@ -11,9 +11,11 @@ from sklar.audit import AuditReport
 from sklar.cells import dense
 from sklar.explain import LINKED, SURE, selection_shares
 from sklar.report.explorer.tables import cells, four_digits, row_labels, spread_rows, take_rows
+from sklar.report.ordering import linked_order, strongest
 
 MOST_COLUMNS = 200  # of the mask table: the most selected features
 MOST_LINKED = 40  # features on the map of links
+MOST_AVERAGED = 100  # rows whose correlation is averaged for it, where rows differ in theirs (joint training)
 MOST_GROUPS = 12  # classes with a column of their own in the table of features
 SELECTED, SURELY = 1, 2  # bits of a cell's state
 
@@ -55,7 +57,7 @@ def collect(estimator: Any, X: Any, y: Any, *, max_rows: int, audit: AuditReport
             "certainty": _packed(np.round(100 * certainty[:, shown])),
             "state": _packed(state[:, shown]),
         },
-        "links": _links(dense(estimator.correlation(some)), names, estimator.interchangeable(LINKED, some)),
+        "links": _links(estimator, take_rows(some, spread_rows(len(rows), MOST_AVERAGED)), names),
         "path": _path(estimator),
         "audit": None if audit is None else audit.to_dict(),
         "thresholds": {"sure": SURE, "linked": LINKED},
@@ -168,10 +170,9 @@ def _places(estimator: Any, some: Any) -> list[list[list[int]]] | None:
     return estimator.rank_interval(some).tolist()
 
 
-def _links(correlation: np.ndarray, names: list[str], groups: list[list[str]]) -> dict[str, Any]:
+def _links(estimator: Any, some: Any, names: list[str]) -> dict[str, Any]:
     """The map of links, reordered, and the pairs and groups beyond the threshold, strongest first."""
-    from sklar.report.ordering import linked_order, strongest
-
+    correlation, groups = dense(estimator.correlation(some)), estimator.interchangeable(LINKED, some)
     shown = strongest(correlation, MOST_LINKED)
     shown = shown[linked_order(correlation[np.ix_(shown, shown)])]
     first, second = np.nonzero(np.triu(np.abs(correlation) > LINKED, 1))
