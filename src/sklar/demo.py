@@ -45,7 +45,7 @@ def run_demo(
     selector.save(folder / "model.sklar")
     picture = _draw(folder / "masks.png", X_test, selected, relevant, names)
     selector.feature_names_in_ = np.array(names, dtype=object)  # for the page: the formulas count from x1
-    page = selector.report(X_test[:1000], y_test[:1000], folder / "report.html", title=f"What decides {name}")
+    page = selector.report(X_test, y_test, folder / "report.html", title=f"What decides {name}")
     echo(f"Picture: {picture}   Page to explore: {page}   Model: {folder / 'model.sklar'}")
     return picture
 
