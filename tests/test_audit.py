@@ -5,6 +5,7 @@ import pytest
 
 import sklar
 from sklar.audit import AuditReport, jaccard, selection_scores
+from tests.helpers import quick, toy_rows
 
 NUMBERS = {"mean_features": 1.0, "union_features": 2, "noise_agreement": 90.0, "refit_agreement": None, "n_rows": 1500}
 
@@ -88,3 +89,12 @@ def test_joint_training_on_syn4_is_caught_and_honest_passes():
         words = {"penalty": 0.03} if objective == "joint" else {}
         selector = sklar.CopulaSelectorClassifier(objective=objective, random_state=0, **words).fit(X, y)
         assert selector.audit(X_test, y_test, n_refits=0).leaks is leaks
+
+
+def test_a_class_that_the_model_never_saw_is_named():
+    X, value = toy_rows(60)
+    y = np.where(value > 0, "yes", "no").astype(object)
+    model = quick(sklar.CopulaSelectorClassifier).fit(X, y)
+    y[7] = "maybe"
+    with pytest.raises(ValueError, match="y holds 'maybe', which is not one of the model's classes: 'no', 'yes'"):
+        model.audit(X, y)

@@ -1,6 +1,7 @@
 """The command line: its words, its help, and what every mistake of issue section 5 gets."""
 
 import inspect
+import json
 import os
 import re
 
@@ -15,7 +16,7 @@ from sklar.cli import WORDS, main
 from tests.helpers import QUICK, toy_rows
 
 QUICK_OPTIONS = [text for word, value in QUICK.items() for text in (f"--{word.replace('_', '-')}", str(value))]
-COMMANDS = ["demo", "fit", "predict", "rank", "select"]
+COMMANDS = ["audit", "demo", "explain", "fit", "predict", "rank", "report", "select"]
 
 
 def run(*arguments):
@@ -100,6 +101,70 @@ def test_the_same_seed_gives_the_same_file(folder, tmp_path):
     for name in ("a", "b"):
         fit(folder / "good.csv", "y", tmp_path / name, "--penalty", "0.01")
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_fit_as_json(folder, tmp_path):
+    result = fit(folder / "good.csv", "y", tmp_path / "m.sklar", "--penalty", "0.01", "--json")
+    told = json.loads(result.stdout)
+    assert (told["model"], told["n_rows"], told["n_features"]) == ("CopulaSelectorClassifier", 60, 5)
+    assert told["out"] == str(tmp_path / "m.sklar")
+    shares = sklar.load(tmp_path / "m.sklar").select(pd.read_csv(folder / "good.csv")[list("abcde")]).mean()
+    assert told["selected"] == pytest.approx({name: 100 * share for name, share in shares.items() if share})
+
+
+def test_answers_as_json(folder, tmp_path):
+    out = tmp_path / "out.csv"
+    result = run("select", folder / "selector.sklar", folder / "good.csv", "--out", out, "--json")
+    assert json.loads(result.stdout) == {"n_rows": 60, "out": str(out)}
+
+
+@pytest.mark.parametrize("model", ["selector", "ranker"])
+def test_explain(folder, model):
+    arguments = ("explain", folder / f"{model}.sklar", folder / "good.csv", "--row", "3")
+    expected = sklar.load(folder / f"{model}.sklar").explain(pd.read_csv(folder / "good.csv").iloc[3])
+    assert run(*arguments).stdout == f"{expected}\n"
+    assert json.loads(run(*arguments, "--json").stdout) == expected.to_dict()
+
+
+@pytest.mark.parametrize("row", [-1, 60])
+def test_explain_a_row_that_is_not_there(folder, row):
+    result = run("explain", folder / "selector.sklar", folder / "good.csv", "--row", row)
+    assert_one_line_error(result, f"has rows 0 to 59; there is no row {row}")
+
+
+def test_audit(folder):
+    arguments = ("audit", folder / "selector.sklar", folder / "good.csv", "--target", "y")
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Audit on 60 rows: ")
+    assert result.stderr.startswith("auditing ")
+    told = json.loads(run(*arguments, "--json").stdout)
+    assert (told["score_name"], told["n_rows"], told["refit_agreement"]) == ("accuracy", 60, None)
+    assert ("LEAKS" in result.stdout) is told["leaks"]
+
+
+def test_report(folder, tmp_path):
+    out = tmp_path / "page.html"
+    arguments = ("report", folder / "selector.sklar", folder / "good.csv", "--target", "y", "--no-audit", "--out", out)
+    result = run(*arguments, "--title", "A title")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert f"wrote {out}" in result.stderr
+    page = out.read_text(encoding="utf-8")
+    assert "<h1>A title</h1>" in page
+    assert '"name":"a"' in page  # the names of the model, not x0
+    assert run(*arguments, "--quiet").output == ""
+    assert "<h1>What decides y</h1>" in out.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["audit", "report"])
+def test_targets_that_do_not_fit_the_model(folder, tmp_path, command):
+    more = ("--no-audit", "--out", tmp_path / "r.html") if command == "report" else ()
+    ask = (command, folder / "selector.sklar")
+    assert_one_line_error(
+        run(*ask, table_of(tmp_path), "--target", "y", *more), r"none of the model's classes \(no, yes\)"
+    )
+    assert_one_line_error(run(*ask, folder / "good.csv", "--target", "z", *more), "has no column 'z'")
+    assert not (tmp_path / "r.html").exists()
 
 
 # Words and help.
@@ -324,6 +389,11 @@ def test_a_demo_into_a_file(tmp_path):
         ["select", "m.sklar"],
         ["select", "m.sklar", "t.csv"],
         ["demo", "--samples", "5"],
+        ["audit", "m.sklar", "t.csv"],
+        ["explain", "m.sklar", "t.csv"],
+        ["explain", "m.sklar", "t.csv", "--row", "three"],
+        ["report", "m.sklar", "--target", "y"],
+        ["report", "m.sklar", "t.csv"],
     ],
 )
 def test_wrong_usage_is_exit_code_two(arguments):

@@ -32,4 +32,4 @@ def test_the_demo_from_the_command_line(quick_selector, tmp_path):
     result = run("demo", "--samples", "200", "--quiet", "--out", tmp_path / "demo")
     assert result.exit_code == 0, result.output
     assert "Picture:" in result.stdout
-    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["masks.png", "model.sklar"]
+    assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["masks.png", "model.sklar", "report.html"]

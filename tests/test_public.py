@@ -20,8 +20,20 @@ EXPORTS = [
     "datasets",
     "load",
     "metrics",
+    "plots",
 ]
-METHODS = ["fit", "select", "selection_proba", "sample_masks", "transform", "correlation", "predict", "score", "save"]
+METHODS = [
+    "fit",
+    "select",
+    "selection_proba",
+    "sample_masks",
+    "transform",
+    "correlation",
+    "predict",
+    "score",
+    "save",
+    "explain",
+]
 PROJECT = Path(__file__).parent.parent / "pyproject.toml"
 
 
@@ -45,7 +57,7 @@ def test_every_public_method_is_documented(name):
     assert "Examples" in cls.__doc__
 
 
-@pytest.mark.parametrize("module", ["datasets", "metrics"])
+@pytest.mark.parametrize("module", ["datasets", "metrics", "plots"])
 def test_every_public_function_has_an_example(module):
     module = getattr(sklar, module)
     names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         CopulaSelectorRegressor,
         load,
     )
+    from sklar.report import plots
     from sklar.storage import ModelFileError
 
 __version__ = "0.1.0"
@@ -29,7 +30,7 @@ _HOMES = {
     "load": "sklar.estimators",
     "ModelFileError": "sklar.storage",
 }
-_MODULES = ("datasets", "metrics")
+_MODULES = {"datasets": "sklar.datasets", "metrics": "sklar.metrics", "plots": "sklar.report.plots"}
 
 __all__ = [
     "CopulaRankerClassifier",
@@ -40,12 +41,13 @@ __all__ = [
     "datasets",
     "load",
     "metrics",
+    "plots",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return importlib.import_module(f"sklar.{name}")
+        return importlib.import_module(_MODULES[name])
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'sklar' has no attribute {name!r}")

@@ -113,6 +113,10 @@ def audit(estimator: Any, X: Any, y: Any, *, n_refits: int = 1, random_state: in
     rows, y = estimator._check_rows(X), np.asarray(y)
     if y.shape != (len(rows),):
         raise ValueError(f"y must have one value for each of the {len(rows)} rows of X; got shape {y.shape}")
+    classes = getattr(estimator, "classes_", None)
+    if classes is not None and not np.isin(y, classes).all():
+        new = y[~np.isin(y, classes)][0]
+        raise ValueError(f"y holds {_some(np.array([new]))}, which is not one of the model's classes: {_some(classes)}")
     masks = estimator._masks(rows)
     read = estimator.union_
     scores = selection_scores(
@@ -120,7 +124,7 @@ def audit(estimator: Any, X: Any, y: Any, *, n_refits: int = 1, random_state: in
         y,
         masks[:, read],
         estimator._predict_rows(rows),
-        classes=getattr(estimator, "classes_", None),
+        classes=classes,
         random_state=int(rng.integers(2**31)),
     )
     noisy = rows + NOISE * estimator.scaling_.spread * rng.standard_normal(rows.shape)
@@ -132,6 +136,10 @@ def audit(estimator: Any, X: Any, y: Any, *, n_refits: int = 1, random_state: in
         refit_agreement=_refit_agreement(estimator, rows, y, masks, n_refits, rng),
         n_rows=len(rows),
     )
+
+
+def _some(classes: np.ndarray) -> str:
+    return ", ".join(repr(label) for label in classes[:10].tolist()) + (", ..." if len(classes) > 10 else "")
 
 
 def selection_scores(

@@ -5,6 +5,7 @@ A known mistake is one line, `error: ...`, and exit code 1; wrong usage is exit 
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import click
 
 PATH = click.Path(dir_okay=False)
+AS_JSON = click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")
 
 
 class OneLineErrors(click.Group):
@@ -55,7 +57,21 @@ def main() -> None:
     sklar demo
     sklar fit train.csv --target y --out model.sklar
     sklar select model.sklar new.csv --out masks.csv
+    sklar report model.sklar new.csv --target y --out report.html
     """
+
+
+def _note(text: str) -> None:
+    """Progress: on standard error, so that standard output holds results alone."""
+    click.echo(text, err=True)
+
+
+def _silent(result: object) -> None:
+    """Say nothing."""
+
+
+def _print_json(value: dict[str, Any]) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False))
 
 
 @main.command()
@@ -92,6 +108,7 @@ WORDS: tuple[tuple[str, Any, str], ...] = (
     ("batch-size", int, "Rows a step."),
     ("learning-rate", float, "Of the optimiser."),
     ("weight-decay", float, "Of the optimiser."),
+    ("n-models", int, "Models that vote, each from its own seed."),
     ("n-folds", int, "Folds of cross-fitting."),
     ("validation-fraction", float, "Share of rows kept aside."),
     ("patience", int, "Epochs without progress before stopping."),
@@ -120,8 +137,11 @@ def constructor_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--ignore", multiple=True, help="Column to leave out; may be repeated.")
 @click.option("--quiet", is_flag=True, help="No progress bar, no summary.")
+@AS_JSON
 @constructor_options
-def fit(data: str, target: str, out: str, task: str, ignore: tuple[str, ...], quiet: bool, **words: Any) -> None:
+def fit(
+    data: str, target: str, out: str, task: str, ignore: tuple[str, ...], quiet: bool, as_json: bool, **words: Any
+) -> None:
     """Learn from DATA (CSV or Parquet) and write a model file.
 
     \b
@@ -131,8 +151,8 @@ def fit(data: str, target: str, out: str, task: str, ignore: tuple[str, ...], qu
     from sklar.workflow import fit_file
 
     given = {word: value for word, value in words.items() if value is not None}
-    echo = (lambda text: None) if quiet else (lambda text: click.echo(text, err=True))
-    fit_file(data, target, out, task=task, ignore=ignore, echo=echo, verbose=not quiet, **given)
+    echo, tell = _silent if quiet else _note, _print_json if as_json else _silent
+    fit_file(data, target, out, task=task, ignore=ignore, echo=echo, tell=tell, verbose=not quiet, **given)
 
 
 def _answers(name: str, text: str) -> None:
@@ -142,11 +162,14 @@ def _answers(name: str, text: str) -> None:
     @click.argument("model", type=PATH)
     @click.argument("data", type=PATH)
     @click.option("--out", required=True, type=PATH, help="Table to write, .csv or .parquet.")
-    def command(model: str, data: str, out: str) -> None:
+    @AS_JSON
+    def command(model: str, data: str, out: str, as_json: bool) -> None:
         from sklar.workflow import answer_file
 
         rows = answer_file(name, model, data, out)
-        click.echo(f"wrote {rows} rows to {out}", err=True)
+        _note(f"wrote {rows} rows to {out}")
+        if as_json:
+            _print_json({"n_rows": rows, "out": out})
 
 
 _answers(
@@ -170,6 +193,67 @@ _answers(
     \b
     sklar predict model.sklar new.csv --out predictions.csv""",
 )
+
+
+@main.command()
+@click.argument("model", type=PATH)
+@click.argument("data", type=PATH)
+@click.option("--target", required=True, help="Column that the model predicts.")
+@click.option(
+    "--refits", default=0, show_default=True, type=click.IntRange(0), help="Models to train anew and compare."
+)
+@AS_JSON
+def audit(model: str, data: str, target: str, refits: int, as_json: bool) -> None:
+    """Ask whether the selections of MODEL leak the target, on rows of DATA that it was not fitted on.
+
+    \b
+    sklar audit model.sklar new.csv --target y
+    sklar audit model.sklar new.csv --target y --refits 2 --json
+    """
+    from sklar.workflow import audit_file
+
+    found = audit_file(model, data, target, n_refits=refits, echo=_note)
+    _print_json(found.to_dict()) if as_json else click.echo(str(found))
+
+
+@main.command()
+@click.argument("model", type=PATH)
+@click.argument("data", type=PATH)
+@click.option("--row", required=True, type=int, help="Which row of DATA, from 0.")
+@AS_JSON
+def explain(model: str, data: str, row: int, as_json: bool) -> None:
+    """Explain one row of DATA in a few lines: the prediction, the features behind it, and how sure.
+
+    \b
+    sklar explain model.sklar new.csv --row 3
+    """
+    from sklar.workflow import explain_file
+
+    found = explain_file(model, data, row)
+    _print_json(found.to_dict()) if as_json else click.echo(str(found))
+
+
+@main.command()
+@click.argument("model", type=click.Path())
+@click.argument("data", type=PATH, required=False)
+@click.option("--target", help="Column that the model predicts.")
+@click.option("--out", default="report.html", show_default=True, type=PATH, help="Page to write.")
+@click.option("--audit/--no-audit", default=True, show_default=True, help="Check for leaks too: takes longer.")
+@click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1), help="Rows of the page's table.")
+@click.option("--title", help="Of the page.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def report(model: str, data: str | None, target: str | None, out: str, quiet: bool, **words: Any) -> None:
+    """Write a page to explore MODEL with, on the rows of DATA: one HTML file that needs no network.
+
+    \b
+    sklar report model.sklar new.csv --target y --out report.html
+    """
+    from sklar.workflow import report_file
+
+    if data is None or target is None:
+        raise click.UsageError(f"Missing {'argument DATA' if data is None else 'option --target'}.")
+    report_file(model, data, target, out, echo=_silent if quiet else _note, **words)
+
 
 if __name__ == "__main__":
     sys.exit(main())

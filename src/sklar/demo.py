@@ -44,7 +44,9 @@ def run_demo(
     echo(f"Accuracy from the selected features alone: {100 * selector.score(X_test, y_test):.1f} %.")
     selector.save(folder / "model.sklar")
     picture = _draw(folder / "masks.png", X_test, selected, relevant, names)
-    echo(f"Picture: {picture}   Model: {folder / 'model.sklar'}")
+    selector.feature_names_in_ = np.array(names, dtype=object)  # for the page: the formulas count from x1
+    page = selector.report(X_test, y_test, folder / "report.html", title=f"What decides {name}")
+    echo(f"Picture: {picture}   Page to explore: {page}   Model: {folder / 'model.sklar'}")
     return picture
 
 
@@ -67,8 +69,8 @@ def _draw(path: Path, X: np.ndarray, selected: np.ndarray, relevant: np.ndarray,
     shown = np.arange(min(200, len(X)))
     shown = shown[np.argsort(X[shown, 10])]
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.5), sharey=True, layout="constrained")
-    plot_masks(selected[shown], names, left, "selected by the model (200 new rows)")
-    plot_masks(relevant[shown], names, right, "the truth")
+    plot_masks(selected[shown], names, left, "selected by the model (200 new rows)", sort=False)
+    plot_masks(relevant[shown], names, right, "the truth", sort=False)
     right.set_ylabel("")
     border = int((X[shown, 10] < 0).sum()) - 0.5
     for ax in (left, right):

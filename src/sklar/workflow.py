@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sklar.tables import Table, TableError, read_table, require_format, require_writable, write_table
+
+if TYPE_CHECKING:
+    from sklar.audit import AuditReport
+    from sklar.explain import Explanation
 
 # A target of whole numbers with at most this many different values is taken for classes.
 MOST_CLASSES_GUESSED = 20
@@ -21,9 +26,13 @@ def fit_file(
     task: str = "auto",
     ignore: Iterable[str] = (),
     echo: Callable[[str], object] = print,
+    tell: Callable[[dict[str, Any]], object] = lambda summary: None,
     **words: Any,
 ) -> Any:
-    """Fit an estimator to a table on disk and save it; a word `k` makes it a ranker. Returns the estimator."""
+    """Fit an estimator to a table on disk and save it; a word `k` makes it a ranker. Returns the estimator.
+
+    `echo` is told of progress in lines of text, `tell` of the result as plain values.
+    """
     table = read_table(data)
     require_writable(out)
     ignored = set(ignore)
@@ -39,10 +48,12 @@ def fit_file(
     if task == "regression" and not np.issubdtype(y.dtype, np.number):
         raise TableError(f"{table.source}: the target {target!r} is text, which --task regression cannot use")
     estimator = _estimator_class(task, ranker="k" in words)(**words).fit(X, y)
-    _summarise(estimator, X, names, echo)
+    summary = _summary(estimator, X, names)
+    _summarise(summary, echo)
     estimator.feature_names_in_ = np.array(names, dtype=object)
     estimator.save(out)
     echo(f"wrote {out}")
+    tell({**summary, "out": str(out)})
     return estimator
 
 
@@ -60,6 +71,46 @@ def answer_file(what: str, model: str, data: str, out: str) -> int:
     X = _features(table, names)
     write_table(out, _ANSWERS[what](estimator, X, names))
     return len(X)
+
+
+def audit_file(
+    model: str, data: str, target: str, *, n_refits: int = 0, echo: Callable[[str], object] = print
+) -> AuditReport:
+    """Audit a saved model on a table on disk, best on rows that it was not fitted on."""
+    from sklar.estimators import load
+
+    estimator = load(model)
+    table = read_table(data)
+    X, y = _features(table, _names_of(estimator)), _known_target(estimator, table, target)
+    echo(f"auditing {model} on {len(y)} rows with predictors of its own ...")
+    return estimator.audit(X, y, n_refits=n_refits)
+
+
+def explain_file(model: str, data: str, row: int) -> Explanation:
+    """What a saved model says about one row of a table on disk; rows count from 0."""
+    from sklar.estimators import load
+
+    estimator = load(model)
+    table = read_table(data)
+    n_rows = len(next(iter(table.columns.values())))
+    if not 0 <= row < n_rows:
+        raise TableError(f"{table.source} has rows 0 to {n_rows - 1}; there is no row {row}")
+    return estimator.explain(_features(table, estimator._names())[row : row + 1])
+
+
+def report_file(
+    model: str, data: str, target: str, out: str, *, echo: Callable[[str], object] = print, **words: Any
+) -> Path:
+    """Write the page about a saved model on a table on disk; the words are those of an estimator's `report`."""
+    from sklar.estimators import load
+    from sklar.report.explorer import write_report
+
+    require_writable(out)
+    estimator = load(model)
+    table = read_table(data)
+    X, y = _features(table, estimator._names()), _known_target(estimator, table, target)
+    words = {**words, "title": words.get("title") or f"What decides {target}"}
+    return write_report(estimator, X, y, out, progress=echo, **words)
 
 
 def guess_task(y: np.ndarray) -> str:
@@ -121,6 +172,18 @@ def _target(table: Table, name: str) -> np.ndarray:
     return y if np.issubdtype(y.dtype, np.number) else y.astype(str)
 
 
+def _known_target(estimator: Any, table: Table, name: str) -> np.ndarray:
+    """The target of rows to judge a model by: numbers for values, and of the classes' kind for classes."""
+    y = _target(table, name)
+    classes = getattr(estimator, "classes_", None)
+    if classes is None and not np.issubdtype(y.dtype, np.number):
+        raise TableError(f"{table.source}: the target {name!r} is text, but the model predicts numbers")
+    if classes is not None and not np.isin(y, classes).any():
+        known = ", ".join(map(str, classes[:10]))
+        raise TableError(f"{table.source}: the target {name!r} holds none of the model's classes ({known})")
+    return y
+
+
 def _names_of(estimator: Any) -> list[str]:
     """The model's feature names: matched to the file's header here, so the arrays that follow need none."""
     names = [str(name) for name in estimator._names()]
@@ -128,11 +191,24 @@ def _names_of(estimator: Any) -> list[str]:
     return names
 
 
-def _summarise(estimator: Any, X: np.ndarray, names: list[str], echo: Callable[[str], object]) -> None:
+def _summary(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, Any]:
+    """What a fit found, as plain values; shares are of the rows, in percent."""
     selected = estimator.select(X)
     shares = 100 * selected.mean(axis=0)
-    top = [f"{names[j]} {shares[j]:.0f}%" for j in np.argsort(-shares)[:8] if shares[j] > 0]
-    echo(f"fitted {type(estimator).__name__} on {len(X)} rows x {len(names)} features")
-    if estimator.path_:
-        echo(f"penalty {estimator.penalty_:.3g}, chosen from {len(estimator.path_['penalty'])}")
-    echo(f"{selected.sum(axis=1).mean():.1f} features a row; most often {', '.join(top) or 'none'}")
+    return {
+        "model": type(estimator).__name__,
+        "n_rows": len(X),
+        "n_features": len(names),
+        "penalty": float(estimator.penalty_),
+        "path": estimator.path_,
+        "mean_features": float(selected.sum(axis=1).mean()),
+        "selected": {names[j]: float(shares[j]) for j in np.argsort(-shares) if shares[j] > 0},
+    }
+
+
+def _summarise(summary: dict[str, Any], echo: Callable[[str], object]) -> None:
+    top = [f"{name} {share:.0f}%" for name, share in list(summary["selected"].items())[:8]]
+    echo(f"fitted {summary['model']} on {summary['n_rows']} rows x {summary['n_features']} features")
+    if summary["path"]:
+        echo(f"penalty {summary['penalty']:.3g}, chosen from {len(summary['path']['penalty'])}")
+    echo(f"{summary['mean_features']:.1f} features a row; most often {', '.join(top) or 'none'}")

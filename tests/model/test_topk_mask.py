@@ -237,3 +237,7 @@ def test_theorem_2_one_common_factor_gives_the_deterministic_top_k(k):
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0.05
     assert shares[-1] == 0
+
+
+def test_places_count_from_the_best():
+    assert topk_mask.places(torch.tensor([[0.5, 3.0, -1.0, 3.0]])).tolist() == [[3, 1, 4, 2]]

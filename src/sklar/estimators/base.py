@@ -16,9 +16,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 from torch import Tensor
 
-from sklar.audit import AuditReport, audit
 from sklar.estimators.fitting import train
 from sklar.estimators.frames import frame_like
+from sklar.estimators.readable import ReadableAnswers
 from sklar.estimators.scaling import EVERY, Scaling, require_finite
 from sklar.model.selection import GateModel
 from sklar.training.objectives import Task
@@ -32,7 +32,7 @@ LOADINGS_HEAD = "choice.loadings.weight"
 Answer = Callable[[GateModel, Tensor], Tensor]  # rows (1, b, w) -> (1, b, ...)
 
 
-class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class CopulaEstimator(ReadableAnswers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Everything but the task (classifier, regressor) and the mask (selector, ranker).
 
     A model reads the columns of `union_` alone. Networks train in float32 and answer in float64, so that what a row
@@ -75,6 +75,21 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def select(self, X: Any) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out."""
         return frame_like(X, self._masks(self._check_rows(X)), self._names())
+
+    @property
+    def n_models_(self) -> int:
+        """How many models were trained; the word may have changed since."""
+        return max(1, len(getattr(self.model_.architecture, "members", ())))
+
+    def selection_frequency(self, X: Any) -> Any:
+        """The share of the models (`n_models`) that select each feature of each row: float (n, d).
+
+        With one model it is 0 or 1: `select` as numbers.
+        """
+        rows = self._check_rows(X)
+        width = self.n_models_ * len(self.union_)
+        shares = self._per_feature(rows, lambda model, x: model.votes(x), float, width)
+        return frame_like(X, shares, self._names())
 
     def sample_masks(
         self, X: Any, n_draws: int = 1, random_state: int | np.random.RandomState | None = None
@@ -123,10 +138,6 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """X where selected, 0 elsewhere, at full width (n, d)."""
         rows = self._check_rows(X)
         return np.where(self._masks(rows), rows, np.zeros((), dtype=rows.dtype))
-
-    def audit(self, X: Any, y: Any, *, n_refits: int = 1, random_state: int | None = 0) -> AuditReport:
-        """Does the mask leak the label, and how stable is it? See `sklar.audit.audit`; use rows not fitted on."""
-        return audit(self, X, y, n_refits=n_refits, random_state=random_state)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file that `sklar.load` reads without running code."""
@@ -217,7 +228,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _entries_of_loadings(self) -> int:
         """Entries of L for one row; none where all rows share L."""
-        return sum(value.shape[-1] for name, value in self.model_.named_parameters() if name == LOADINGS_HEAD)
+        return sum(value.shape[-1] for name, value in self.model_.named_parameters() if name.endswith(LOADINGS_HEAD))
 
 
 def _decide(model: GateModel, x: Tensor) -> Tensor:

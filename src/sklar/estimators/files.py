@@ -14,6 +14,7 @@ from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.rankers import CopulaRankerClassifier, CopulaRankerRegressor
 from sklar.estimators.scaling import Scaling
 from sklar.estimators.selectors import CopulaSelectorClassifier, CopulaSelectorRegressor
+from sklar.model.ensemble import EnsembleArchitecture, EnsembleModel
 from sklar.model.honest_model import HonestArchitecture, HonestModel
 from sklar.model.selection import Architecture, SelectionModel
 from sklar.storage import ModelFileError, read_model, write_model
@@ -30,6 +31,7 @@ CLASSES: dict[str, type[CopulaEstimator]] = {
 MODELS: dict[str, tuple[type[Any], type[Any]]] = {
     "joint": (SelectionModel, Architecture),
     "honest": (HonestModel, HonestArchitecture),
+    "ensemble": (EnsembleModel, EnsembleArchitecture),
 }
 _PLAIN = ("n_features_in_", "penalty_", "path_", "history_", "target_centre_", "target_spread_")
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from sklar.model.blocks import correlated_blocks
+from sklar.model.ensemble import EnsembleModel
 from sklar.model.selection import Architecture, GateModel
 from sklar.training.honest import Schedule, fit_honest
 from sklar.training.joint import Split, fit_joint
@@ -16,6 +18,7 @@ from sklar.training.loop import LoopSettings, Record, progress_bar
 from sklar.training.objectives import Task
 from sklar.training.path import Path
 from sklar.training.predictors import PredictorSettings
+from sklar.training.runtime import spawn_seeds
 from sklar.training.stage import SelectorSettings
 
 # What a word left at None stands for, by objective. Joint training has the paper's widths.
@@ -42,8 +45,21 @@ class Fitted(NamedTuple):
 
 def train(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
     """Train on scaled rows x (n, d) and encoded targets y (n,) as an estimator's words say."""
-    by_objective = {"honest": _train_honest, "joint": _train_joint}
-    return by_objective[words["objective"]](_with_defaults(words), x, y, task, k, seed)
+    if words["objective"] == "honest":
+        return _combined(_train_honest(_with_defaults(words), x, y, task, k, seed))
+    seeds = spawn_seeds(seed, words["n_models"]) if words["n_models"] > 1 else [seed]
+    return _combined([_train_joint(_with_defaults(words), x, y, task, k, s) for s in seeds])
+
+
+def _combined(fits: list[Fitted]) -> Fitted:
+    """One fit as it is; several as an ensemble, with the means of their penalties and paths."""
+    if len(fits) == 1:
+        return fits[0]
+    model, union = EnsembleModel.of([fit.model for fit in fits], [fit.union for fit in fits])
+    paths = [fit.path for fit in fits if fit.path]
+    path = {key: np.mean([p[key] for p in paths], axis=0).tolist() for key in paths[0]} if paths else {}
+    history: list[Record] = [{**record, "model": i} for i, fit in enumerate(fits) for record in fit.history]
+    return Fitted(model, union, float(np.mean([fit.penalty for fit in fits])), path, history)
 
 
 def _with_defaults(words: dict[str, Any]) -> dict[str, Any]:
@@ -82,12 +98,14 @@ def honest_words(words: dict[str, Any], n: int, k: int | None) -> dict[str, Any]
     }
 
 
-def _train_honest(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
-    arguments = honest_words(words, len(x), k)
+def _train_honest(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> list[Fitted]:
+    """All models side by side, as replicas: each has its own folds, weights and draws."""
+    arguments, n_models = honest_words(words, len(x), k), words["n_models"]
     with progress_bar(arguments["schedule"].total, "training", bool(words["verbose"])) as bar:
-        fit = fit_honest(x.unsqueeze(0), y.unsqueeze(0), task, **arguments, seed=seed, report=bar.update)
-    choice = fit.choices[0]
-    return Fitted(fit.model(), fit.union(), fit.penalty(), choice.path if choice else {}, fit.history[0])
+        rows, target = x.expand(n_models, *x.shape), y.expand(n_models, *y.shape)
+        fit = fit_honest(rows, target, task, **arguments, seed=seed, report=bar.update)
+    paths = [choice.path if choice else {} for choice in fit.choices]
+    return [Fitted(fit.model(i), fit.union(i), fit.penalty(i), paths[i], fit.history[i]) for i in range(n_models)]
 
 
 def _train_joint(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:

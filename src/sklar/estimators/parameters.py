@@ -25,6 +25,7 @@ SHARED: Constraints = {
     "batch_size": [Interval(Integral, 2, None, closed="left")],
     "learning_rate": [None, Interval(Real, 0, None, closed="neither")],
     "weight_decay": [None, Interval(Real, 0, None, closed="left")],
+    "n_models": [Interval(Integral, 1, None, closed="left")],
     "n_folds": [Interval(Integral, 2, None, closed="left")],
     "validation_fraction": [Interval(Real, 0, 0.9, closed="both")],
     "patience": [Interval(Integral, 1, None, closed="left")],

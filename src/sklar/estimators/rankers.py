@@ -66,6 +66,7 @@ class CopulaRanker(CopulaEstimator):
         batch_size: int = 1000,
         learning_rate: float | None = None,
         weight_decay: float | None = None,
+        n_models: int = 1,
         n_folds: int = 4,
         validation_fraction: float = 0.2,
         patience: int = 50,
@@ -88,6 +89,7 @@ class CopulaRanker(CopulaEstimator):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
+        self.n_models = n_models
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.patience = patience
@@ -105,6 +107,28 @@ class CopulaRanker(CopulaEstimator):
         rows = self._check_rows(X)
         k = self._fitted_k()
         return self.union_[self._map_rows(rows, lambda model, x: ranking(model.scores(x), k), k, int)]
+
+    def rank_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
+        """The places that the models give the features of `rank`, lowest and highest: int (n, k, 2).
+
+        Parameters
+        ----------
+        X : rows
+        level : share of the models that agree on the interval; 1 is from the best place to the worst
+
+        With one model (`n_models=1`) every interval is a point, which says nothing about how sure a place is.
+        """
+        if not 0 < level <= 1:
+            raise ValueError(f"level must be in (0, 1]; got {level}")
+        rows, k = self._check_rows(X), self._fitted_k()
+        result = np.empty((len(rows), k, 2), dtype=int)
+        for part, model, x in self._blocks(rows, self.n_models_ * len(self.union_)):
+            listed = ranking(model.scores(x), k)  # (1, b, k)
+            places = model.places(x)  # (models, b, w)
+            of_listed = places.gather(-1, listed.expand(len(places), -1, -1)).cpu().numpy()
+            edges = np.quantile(of_listed, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
+            result[part] = np.moveaxis(edges, 0, -1)
+        return result
 
     def selection_proba(self, X: Any) -> Any:
         """How sure: P(z_i = 1 | x), float (n, d), estimated from 256 draws of the copula.

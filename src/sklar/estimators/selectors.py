@@ -34,6 +34,7 @@ class CopulaSelector(CopulaEstimator):
         batch_size: int = 1000,
         learning_rate: float | None = None,
         weight_decay: float | None = None,
+        n_models: int = 1,
         n_folds: int = 4,
         validation_fraction: float = 0.2,
         patience: int = 50,
@@ -54,6 +55,7 @@ class CopulaSelector(CopulaEstimator):
         self.batch_size = batch_size
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
+        self.n_models = n_models
         self.n_folds = n_folds
         self.validation_fraction = validation_fraction
         self.patience = patience
@@ -62,7 +64,10 @@ class CopulaSelector(CopulaEstimator):
         self.verbose = verbose
 
     def selection_proba(self, X: Any) -> Any:
-        """How sure: P(z_i = 1 | x) = sigmoid(alpha_i), float (n, d); `select` is where it exceeds 1/2."""
+        """How sure: P(z_i = 1 | x) = sigmoid(alpha_i), float (n, d); `select` is where it exceeds 1/2.
+
+        Of several models (`n_models`) it is the median.
+        """
         rows = self._check_rows(X)
         proba = self._per_feature(rows, lambda model, x: torch.sigmoid(model.scores(x)), float)
         return frame_like(X, proba, self._names())
@@ -101,6 +106,9 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     batch_size : int, default 1000
     learning_rate, weight_decay : float or None
         Of the optimiser (of ChoiceNet, in honest training). None is the objective's own.
+    n_models : int, default 1
+        Models to train side by side, each from a seed of its own. Most of them decide a selection, the mean of them a
+        prediction, and `selection_frequency` says how many agree. On a CPU they cost about as much as so many fits.
     n_folds : int
         Folds of cross-fitting; the joint objective has none.
     validation_fraction : float, default 0.2

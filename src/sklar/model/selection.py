@@ -85,6 +85,14 @@ class GateModel(nn.Module):
             return binary_mask.most_probable_mask(scores)
         return topk_mask.hard_topk(scores, self.architecture.k)
 
+    def votes(self, x: Tensor) -> Tensor:
+        """The share of models that select each feature, here of one: (1, n, d)."""
+        return self.decide(self.scores(x)).double()
+
+    def places(self, x: Tensor) -> Tensor:
+        """The place that each model gives each feature, 1 the best: (models, n, d)."""
+        return topk_mask.places(self.scores(x))
+
 
 class SelectionModel(GateModel):
     """ChoiceNet, the sampler of the paper, and PredictNet."""

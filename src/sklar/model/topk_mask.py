@@ -67,3 +67,10 @@ def hard_topk(values: Tensor, k: int) -> Tensor:
 def ranking(scores: Tensor, k: int) -> Tensor:
     """The k features of the largest scores, best first: (..., k)."""
     return scores.topk(k, dim=-1, sorted=True).indices
+
+
+def places(scores: Tensor) -> Tensor:
+    """1 for the largest score of the last axis, 2 for the next, ...: int, like scores."""
+    order = scores.argsort(dim=-1, descending=True, stable=True)
+    count = torch.arange(1, scores.shape[-1] + 1, device=scores.device).expand_as(order)
+    return torch.zeros_like(order).scatter(-1, order, count)

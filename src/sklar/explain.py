@@ -1,0 +1,218 @@
+"""One row in words: what was predicted, from which features, how sure that choice is, and what could stand in for them.
+
+Asks a fitted estimator only what any user may ask, so it explains whatever columns the estimator accepts.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from sklar.cells import column_values, dense, plain, show_value
+
+# A decision is sure where at least this share of the gate's draws (or of the models, where there are several) agree.
+SURE = 0.8
+# Gates correlated beyond this, in either direction, are told to the reader.
+LINKED = 0.5
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature of an explained row."""
+
+    name: str
+    value: Any
+    selected: bool
+    probability: float  # of its gate: P(z_i = 1 | x)
+    frequency: float | None = None  # share of the models that select it, where there are several
+    interchangeable: tuple[str, ...] = ()  # features that could stand in for it
+    together: tuple[str, ...] = ()  # features it works together with
+    places: tuple[int, int] | None = None  # lowest and highest that a ranker's models give it
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is clearly in, if selected, or else clearly out."""
+        return is_sure(self.probability if self.frequency is None else self.frequency, self.selected)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What a model says about one row. `print` it; `to_dict` gives the same as plain values."""
+
+    prediction: Any
+    probability: float | None  # of the predicted class; None for values
+    selected: tuple[Feature, ...]  # best first for a ranker, else surest first
+    nearly: tuple[Feature, ...]  # not selected, but not surely so
+    n_features: int
+    ranked: bool
+    n_models: int
+
+    @property
+    def sure(self) -> bool:
+        """Whether every feature is clearly in or clearly out."""
+        return not self.nearly and all(feature.sure for feature in self.selected)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON can hold it."""
+        told = asdict(self)
+        for group, features in (("selected", self.selected), ("nearly", self.nearly)):
+            told[group] = [
+                {
+                    **asdict(f),
+                    "interchangeable": list(f.interchangeable),
+                    "together": list(f.together),
+                    "places": None if f.places is None else list(f.places),
+                    "sure": f.sure,
+                }
+                for f in features
+            ]
+        return {**told, "sure": self.sure}
+
+    def __str__(self) -> str:
+        """A few lines."""
+        return "\n".join([self._headline(), *self._features(), *self._nearly(), *self._links()])
+
+    def _headline(self) -> str:
+        said = show_value(self.prediction)
+        if self.probability is not None:
+            said += f" ({100 * self.probability:.0f} %)"
+        if not self.selected:
+            return f"Predicted {said} from no feature: none of {self.n_features} is worth its price in this row."
+        how = ", best first" if self.ranked else ""
+        return f"Predicted {said} from {len(self.selected)} of {self.n_features} features{how}:"
+
+    def _features(self) -> list[str]:
+        cells = [f"{feature.name} = {show_value(feature.value)}" for feature in self.selected]
+        width = max(map(len, cells), default=0)
+        return [
+            f"  {f'{place}. ' if self.ranked else ''}{cell:<{width}}   {self._how_sure(feature)}"
+            for place, (cell, feature) in enumerate(zip(cells, self.selected, strict=True), start=1)
+        ]
+
+    def _how_sure(self, feature: Feature) -> str:
+        word = "sure" if feature.sure else "unsure"
+        if feature.frequency is None:
+            return f"{word:<6} (P(selected) {feature.probability:.2f})"
+        told = f"{round(feature.frequency * self.n_models)} of {self.n_models} models"
+        if feature.places is not None:
+            low, high = feature.places
+            told += f", place {low}" if low == high else f", places {low} to {high}"
+        return f"{word:<6} ({told})"
+
+    def _nearly(self) -> list[str]:
+        told = [f"{f.name} = {show_value(f.value)} {self._how_sure(f)[7:]}" for f in self.nearly[:3]]
+        more = f" and {len(self.nearly) - 3} more" if len(self.nearly) > 3 else ""
+        return [f"Nearly selected: {', '.join(told)}{more}."] if told else []
+
+    def _links(self) -> list[str]:
+        lines: dict[str, None] = {}  # in order, each once: both members of a group tell the same
+        for feature in self.selected:
+            alike, partners = {feature.name, *feature.interchangeable}, {feature.name, *feature.together}
+            if feature.interchangeable:
+                lines[f"{_listed(alike)} are interchangeable: one of them would do."] = None
+            if feature.together:
+                lines[f"{_listed(partners)} work together."] = None
+        return list(lines)
+
+
+def _listed(names: set[str]) -> str:
+    *most, last = sorted(names)
+    return f"{', '.join(most)} and {last}"
+
+
+def explain(estimator: Any, row: Any) -> Explanation:
+    """Explain one row: a 1-d array, a pandas Series, or a table of one row."""
+    with names_by_position():
+        return _explain(estimator, one_row(estimator, row))
+
+
+def _explain(estimator: Any, table: Any) -> Explanation:
+    names = estimator._names()
+    chosen = dense(estimator.select(table))[0]
+    shares = selection_shares(estimator, table)
+    proba = dense(estimator.selection_proba(table))[0]
+    stand_ins = {
+        name: tuple(other for other in group if other != name)
+        for group in estimator.interchangeable(LINKED, table)
+        for name in group
+    }
+    correlation = dense(estimator.correlation(table))
+
+    def feature(j: int) -> Feature:
+        return Feature(
+            name=names[j],
+            value=plain(column_values(table, int(j))[0]),
+            selected=bool(chosen[j]),
+            probability=float(proba[j]),
+            frequency=None if shares is None else float(shares[0, j]),
+            interchangeable=stand_ins.get(names[j], ()),
+            places=tuple(places[j]) if j in places else None,
+            together=tuple(names[i] for i in np.flatnonzero(correlation[j] > LINKED) if i != j),
+        )
+
+    ranked = callable(getattr(estimator, "rank", None))
+    certainty = proba if shares is None else shares[0]
+    order = estimator.rank(table)[0] if ranked else np.argsort(-certainty, kind="stable")
+    places = {}
+    if ranked and shares is not None:
+        places = dict(zip(order.tolist(), estimator.rank_interval(table)[0].tolist(), strict=True))
+    unsure = [j for j in np.argsort(-certainty, kind="stable") if not chosen[j] and not is_sure(certainty[j], False)]
+    classes = getattr(estimator, "classes_", None)
+    return Explanation(
+        prediction=plain(estimator.predict(table)[0]),
+        probability=None if classes is None else float(estimator.predict_proba(table)[0].max()),
+        selected=tuple(feature(j) for j in order if chosen[j]),
+        nearly=tuple(feature(j) for j in unsure),
+        n_features=len(names),
+        ranked=ranked,
+        n_models=getattr(estimator, "n_models_", 1),
+    )
+
+
+def is_sure(probability: float, selected: bool) -> bool:
+    """Whether a probability, or a share of models, makes a decision sure: close to 1 if selected, to 0 if not.
+
+    Examples
+    --------
+    >>> is_sure(0.95, selected=True), is_sure(0.6, selected=True), is_sure(0.1, selected=False)
+    (True, False, True)
+    """
+    return (probability if selected else 1 - probability) >= SURE
+
+
+def selection_shares(estimator: Any, X: Any) -> np.ndarray | None:
+    """The share of models that select each feature of each row, (n, d); None where there is one model."""
+    if getattr(estimator, "n_models_", 1) == 1:
+        return None
+    return dense(estimator.selection_frequency(X))
+
+
+def one_row(estimator: Any, row: Any) -> Any:
+    """The row as a table that the estimator takes; a Series may hold other columns too, in any order."""
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(row, pandas.Series):
+        row = row.to_frame().T.infer_objects()
+        known = getattr(estimator, "feature_names_in_", None)
+        if known is not None and set(known) <= set(row.columns):
+            row = row[list(known)]
+        return row
+    table = row if hasattr(row, "shape") else np.asarray(row)
+    if len(table.shape) == 1:
+        table = np.asarray(table)[np.newaxis]
+    if len(table.shape) != 2 or table.shape[0] != 1:
+        raise ValueError(f"explain takes one row; got shape {tuple(table.shape)}: pass X[i], or X.iloc[i] of a frame")
+    return table
+
+
+@contextmanager
+def names_by_position() -> Iterator[None]:
+    """No warning about an array for a model that was fitted with names: the position says which column is which."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield

@@ -1,0 +1,86 @@
+"""The facts in their template: one HTML file that needs no network and runs no script but its own."""
+
+from __future__ import annotations
+
+import sys
+from base64 import b64encode
+from collections.abc import Callable
+from hashlib import sha256
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import sklar
+from sklar.audit import AuditReport
+from sklar.audit import audit as run_audit
+from sklar.explain import names_by_position
+from sklar.report.explorer.facts import collect
+from sklar.tables import require_writable
+
+# In the order in which they need each other.
+SCRIPTS = ("read.js", "features.js", "card.js", "rows.js", "links.js", "path.js", "page.js")
+
+
+def write_report(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    path: str | PathLike[str],
+    *,
+    audit: bool | AuditReport = True,
+    max_rows: int = 1000,
+    title: str | None = None,
+    progress: Callable[[str], object] = lambda text: None,
+) -> Path:
+    """Write the page about `estimator` on the rows of X; `progress` is told of each part as it begins."""
+    path = Path(path)
+    require_writable(path)
+    if max_rows < 1:
+        raise ValueError(f"max_rows must be at least 1; got {max_rows}")
+    with names_by_position():
+        if audit is True:
+            progress("report: auditing with predictors of its own (audit=False skips this) ...")
+            audit = run_audit(estimator, X, y, n_refits=0)
+        progress("report: asking the model ...")
+        facts = collect(estimator, X, y, max_rows=max_rows, audit=audit or None)
+    target = getattr(y, "name", None)
+    page = render(facts, title or (f"What decides {target}" if target else "What decides each row"))
+    path.write_text(page, encoding="utf-8")
+    progress(f"report: wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
+    return path
+
+
+def to_stderr(text: str) -> None:
+    """Progress where it does not mix with results."""
+    print(text, file=sys.stderr)
+
+
+def render(facts: dict[str, Any], title: str) -> str:
+    """The page. All text is escaped; the facts travel as JSON, which no browser runs."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=PackageLoader("sklar.report.explorer"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "allow_nan": False, "ensure_ascii": False}
+    style = _template("page.css")
+    script = "'use strict';\n(() => {\n" + "\n".join(map(_template, SCRIPTS)) + "})();\n"
+    return environment.get_template("page.html").render(
+        facts=facts,
+        title=title,
+        version=sklar.__version__,
+        style=Markup(style),
+        script=Markup(script),
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+    )
+
+
+def _template(name: str) -> str:
+    return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """What a content security policy calls this text: nothing else may run or style the page."""
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,127 @@
+"""An ensemble says what its members say, counted by hand."""
+
+import numpy as np
+import pytest
+import torch
+
+from sklar.model.ensemble import EnsembleArchitecture, EnsembleModel
+from sklar.model.honest_model import HonestArchitecture, HonestModel
+from sklar.model.selection import Architecture, SelectionModel
+from tests.helpers import seeded
+
+UNIONS = [[4, 0, 7], [0, 2], [7, 4, 2]]  # of a table of 8 columns or more; the ensemble reads 0, 2, 4, 7
+N = 50
+
+
+def members(k=None, n_outputs=3, honest=True):
+    words = {"n_outputs": n_outputs, "k": k, "choice_hidden": 6, "predict_hidden": 5}
+    made = []
+    for seed, union in enumerate(UNIONS):
+        cls, architecture = (HonestModel, HonestArchitecture) if honest else (SelectionModel, Architecture)
+        model = cls(architecture(n_features=len(union), rank=2, **words), seeded(seed))
+        for value in model.parameters():
+            value.data = torch.randn(value.shape, generator=seeded(seed))
+        made.append(model.double().eval())
+    return made
+
+
+@pytest.fixture
+def rows():
+    return torch.randn(1, N, 4, dtype=torch.double, generator=seeded(9))
+
+
+def inside(union):
+    """A member's columns among those of the ensemble."""
+    return [[0, 2, 4, 7].index(column) for column in union]
+
+
+def by_hand(made, rows, answer, fill):
+    """Each member's answer at the width of the ensemble: (M, n, 4)."""
+    wide = np.full((len(made), N, 4), fill)
+    for m, (model, union) in enumerate(zip(made, UNIONS, strict=True)):
+        wide[m][:, inside(union)] = answer(model, rows[..., inside(union)])[0].detach().numpy()
+    return wide
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_most_members_decide(rows, honest):
+    made = members(honest=honest)
+    ensemble, union = EnsembleModel.of(made, UNIONS)
+    ensemble.double().eval()
+    assert union == [0, 2, 4, 7]
+    votes = by_hand(made, rows, lambda model, x: model.decide(model.scores(x)), 0).mean(axis=0)
+    np.testing.assert_allclose(ensemble.votes(rows)[0].numpy(), votes)
+    np.testing.assert_array_equal(ensemble.decide(ensemble.scores(rows))[0].numpy(), votes > 0.5)
+    assert 0 < (votes > 0.5).mean() < 1
+
+
+def test_two_of_four_are_not_most(rows):
+    made = members()
+    ensemble, _ = EnsembleModel.of([made[0], made[0], made[1], made[1]], [UNIONS[0], UNIONS[0], UNIONS[1], UNIONS[1]])
+    ensemble.double().eval()
+    votes = ensemble.votes(rows)
+    assert (votes == 0.5).any()
+    assert torch.equal(ensemble.decide(ensemble.scores(rows)), votes > 0.5)
+
+
+def test_a_rankers_score_is_minus_the_mean_place(rows):
+    made = members(k=2)
+    ensemble, _ = EnsembleModel.of(made, UNIONS)
+    ensemble.double().eval()
+    scores = by_hand(made, rows, lambda model, x: model.scores(x), -30.0)
+    places = (-scores).argsort(axis=-1, kind="stable").argsort(axis=-1) + 1
+    np.testing.assert_array_equal(ensemble.places(rows).numpy(), places)
+    np.testing.assert_allclose(ensemble.scores(rows)[0].numpy(), -places.mean(axis=0))
+    assert set(ensemble.decide(ensemble.scores(rows)).sum(-1).unique().tolist()) == {2}
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_predictions_are_means_over_the_members(rows, n_outputs):
+    made = members(n_outputs=n_outputs)
+    ensemble, _ = EnsembleModel.of(made, UNIONS)
+    ensemble.double().eval()
+    mask = (torch.rand(1, N, 4, generator=seeded(1)) > 0.5).double()
+    outputs = [
+        model.output(rows[..., inside(u)], mask[..., inside(u)])[0] for model, u in zip(made, UNIONS, strict=True)
+    ]
+    found = ensemble.output(rows, mask)[0]
+    if n_outputs == 1:
+        torch.testing.assert_close(found, torch.stack(outputs).mean(0))
+    else:
+        torch.testing.assert_close(found.softmax(-1), torch.stack([out.softmax(-1) for out in outputs]).mean(0))
+
+
+def test_the_correlation_is_the_mean(rows):
+    made = members()
+    ensemble, _ = EnsembleModel.of(made, UNIONS)
+    ensemble.double().eval()
+    expected = np.zeros((4, 4))
+    for model, union in zip(made, UNIONS, strict=True):
+        wide = np.eye(4)
+        part = model.covariance(model.gates(rows[..., inside(union)])).correlation()
+        wide[np.ix_(inside(union), inside(union))] = part.detach().reshape(-1, len(union), len(union))[0].numpy()
+        expected += wide / 3
+    found = ensemble.covariance(ensemble.gates(rows)).correlation()
+    np.testing.assert_allclose(found.detach().reshape(-1, 4, 4)[0].numpy(), expected)
+
+
+def test_a_draw_is_of_one_member(rows):
+    made = members()
+    ensemble, _ = EnsembleModel.of(made, UNIONS)
+    ensemble.double().eval()
+    choice = ensemble.gates(rows)
+    generator = seeded(3)
+    draws = torch.stack([ensemble.sample(choice, (1, N), generator)[0] for _ in range(60)])  # (60, n, 4)
+    silent = {tuple(sorted({0, 1, 2, 3} - set(inside(union)))) for union in UNIONS}
+    seen = {tuple(np.flatnonzero(draw.sum(0) == 0)) for draw in draws.detach().numpy()}
+    assert seen == silent  # what the drawn member does not read is never on
+
+
+def test_an_architecture_can_be_built_from_words():
+    import json
+    from dataclasses import asdict
+
+    ensemble, _ = EnsembleModel.of(members(), UNIONS)
+    words = json.loads(json.dumps(asdict(ensemble.architecture)))
+    words["blocks"] = ()
+    assert EnsembleArchitecture(**words) == ensemble.architecture

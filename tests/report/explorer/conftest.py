@@ -1,0 +1,31 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from sklar import CopulaRankerRegressor, CopulaSelectorClassifier
+from tests.helpers import quick, toy_rows
+
+# Names that would break out of a careless page.
+NASTY = [
+    "<script>window.broken=1</script>",
+    "</script><img src=x onerror='window.broken=1'>",
+    'a & b "c"',
+    "ünïcode 特",
+    "plain",
+]
+
+
+@pytest.fixture(scope="session")
+def classified():
+    """A selector of two classes with nasty names, its rows and targets; quick, and with real probabilities."""
+    X, value = toy_rows(130)
+    frame = pd.DataFrame(X, columns=NASTY, index=[f"r{i}" for i in range(130)])
+    y = pd.Series(np.where(value > 0, "<b>yes</b>", "</script>no"), name="a <i>target</i>")
+    model = quick(CopulaSelectorClassifier, max_epochs=40, learning_rate=0.01, penalty="auto")
+    return model.fit(frame, y), frame, y
+
+
+@pytest.fixture(scope="session")
+def ranked():
+    X, value = toy_rows(60)
+    return quick(CopulaRankerRegressor).fit(X, value), X, value

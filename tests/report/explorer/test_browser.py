@@ -1,0 +1,265 @@
+"""The page in a real browser: it opens without a complaint and does what a reader asks of it."""
+
+import shutil
+
+import pytest
+
+from tests.report.explorer.conftest import NASTY
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
+pytestmark = pytest.mark.skipif(
+    not (BROWSER and DRIVER), reason="needs a browser: chromium and chromedriver (Debian: apt install chromium-driver)"
+)
+
+CARD = "#card"
+ROWS = "#grid tbody tr"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    options = webdriver.ChromeOptions()
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.binary_location = BROWSER
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def pages(classified, ranked, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("browser")
+    return {
+        "classified": classified[0].report(*classified[1:], folder / "classified.html", audit=False),
+        "ranked": ranked[0].report(*ranked[1:], folder / "ranked.html", audit=False),
+    }
+
+
+class Reader:
+    """What a person does with the page."""
+
+    def __init__(self, driver, page, width=1280):
+        self.driver = driver
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        driver.get(page.as_uri())
+
+    def find(self, css):
+        return self.driver.find_element("css selector", css)
+
+    def all(self, css):
+        return self.driver.find_elements("css selector", css)
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(f"return {script}", *arguments)
+
+    def click(self, css):
+        element = self.find(css)
+        self.run("arguments[0].scrollIntoView({block: 'center'})", element)
+        element.click()
+
+    def press(self, *keys):
+        self.driver.switch_to.active_element.send_keys(*keys)
+
+    def text(self, css):
+        return self.find(css).text
+
+    def column(self, place):
+        """The text of one column of the table, 0 being the row's name."""
+        return self.run(
+            "[...document.querySelectorAll(arguments[0])].map(r => r.children[arguments[1]].textContent)", ROWS, place
+        )
+
+    def complaints(self):
+        return [entry for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+
+@pytest.fixture
+def reader(browser, pages):
+    reader = Reader(browser, pages["classified"])
+    yield reader
+    assert reader.complaints() == []
+    assert reader.run("window.broken") is None  # no name ran as a script
+
+
+def keys():
+    from selenium.webdriver.common.keys import Keys
+
+    return Keys
+
+
+def test_it_opens_and_says_its_names(reader):
+    assert reader.text("h1") == "What decides a <i>target</i>"
+    assert len(reader.all(ROWS)) == 50
+    names = reader.run("[...document.querySelectorAll('#feature-table tbody th')].map(e => e.textContent)")
+    assert set(names) <= set(NASTY)
+    assert reader.run("document.querySelectorAll('#map rect').length") == 25
+    assert reader.all("#path-plot .ring")
+    assert reader.run("performance.getEntriesByType('resource').length") == 0  # nothing was fetched
+
+
+def test_sorting(reader, classified):
+    model, frame, _ = classified
+    sizes = model.select(frame).sum(axis=1).tolist()
+    header = "#grid thead [data-sort='size']"
+    reader.click(header)
+    assert [int(v) for v in reader.column(4)] == sorted(sizes, reverse=True)[:50]
+    assert reader.find("#grid th[aria-sort]").get_attribute("aria-sort") == "descending"
+    reader.click(header)
+    assert [int(v) for v in reader.column(4)] == sorted(sizes)[:50]
+    reader.click("#grid thead [data-sort='row']")
+    assert reader.column(0) == [f"r{i}" for i in range(50)]  # by place in the table, not by letters
+
+
+def test_filtering_by_class_and_by_wrong(reader, classified):
+    model, frame, y = classified
+    right = model.predict(frame) == y.to_numpy()
+    yes = (y == "<b>yes</b>").to_numpy()
+    reader.click("#group option:nth-child(3)")
+    assert reader.text("#status").startswith(f"{yes.sum()} of 130 rows")
+    assert set(reader.column(1)) == {"<b>yes</b>"}
+    reader.click("#wrong")
+    assert reader.text("#status").startswith(f"{(yes & ~right).sum()} of 130 rows")
+    reader.click("#show-all")
+    assert reader.text("#status").startswith("130 of 130 rows")
+
+
+def test_searching_by_feature_name(reader, classified):
+    model, frame, _ = classified
+    reader.find("#search").send_keys("no such name")
+    assert reader.text("#status").startswith("0 of 130 rows")
+    assert "No row fits" in reader.text("#grid tbody")
+    reader.find("#search").clear()
+    reader.find("#search").send_keys("ONERROR")
+    assert [e.text for e in reader.all("#grid thead .feature")] == [f"{NASTY[1][:25]}…"]
+    assert "1 such features, 1 of them in this table" in reader.text("#status")
+    assert reader.text("#status").startswith(f"{int(model.select(frame)[NASTY[1]].sum())} of 130 rows")
+
+
+def test_a_click_opens_a_rows_card(reader, classified):
+    model, frame, _ = classified
+    reader.click(f"{ROWS}:nth-child(8) th")
+    text = reader.text(CARD)
+    explanation = model.explain(frame.iloc[7])
+    assert "Row r7" in text
+    assert f"from {len(explanation.selected)} of 5 feature" in text
+    for feature in explanation.selected:
+        assert feature.name in text
+        assert f"{'sure' if feature.sure else 'unsure'} (P {feature.probability:.2f})" in text
+    assert reader.find(f"{ROWS}[aria-selected=true] th").text == "r7"
+    reader.click("#card .close")
+    assert not reader.find(CARD).is_displayed()
+
+
+def test_keyboard(reader):
+    Keys = keys()
+    reader.run("document.querySelector(arguments[0]).focus()", ROWS)
+    reader.press(Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    reader.press(Keys.ENTER)
+    assert "Row r2" in reader.text(CARD)
+    reader.press(Keys.ARROW_UP)  # an open card follows
+    assert "Row r1" in reader.text(CARD)
+    reader.press(Keys.END)
+    assert "Row r49" in reader.text(CARD)
+    reader.press(Keys.ARROW_DOWN)
+    assert "page 2 of 3" in reader.text(".pager")
+    assert "Row r50" in reader.text(CARD)
+    reader.press(Keys.PAGE_DOWN)
+    assert "Row r100" in reader.text(CARD)
+    reader.press(Keys.ESCAPE)
+    assert not reader.find(CARD).is_displayed()
+    assert reader.driver.switch_to.active_element.tag_name == "tr"  # and the reader is still in the table
+
+
+def test_pages(reader):
+    reader.click("#next")
+    assert reader.column(0)[0] == "r50"
+    reader.click("#next")
+    assert len(reader.all(ROWS)) == 30
+    assert not reader.find("#next").is_enabled()
+    reader.click("#previous")
+    assert reader.column(0)[0] == "r50"
+
+
+def test_pointing_at_a_cell_of_the_map(reader, classified):
+    from selenium.webdriver import ActionChains
+
+    cell = reader.find("#map rect[data-i='0'][data-j='1']")
+    reader.run("arguments[0].scrollIntoView({block: 'center'})", cell)
+    ActionChains(reader.driver).move_to_element(cell).perform()
+    text = reader.text("#map-cell")
+    order = reader.run("JSON.parse(document.getElementById('facts').textContent).links")
+    assert NASTY[order["features"][0]] in text
+    assert f"{abs(order['values'][0][1]):g}" in text
+    assert reader.find("#tip").is_displayed()
+    assert reader.text("#tip") == text
+    reader.run("document.getElementById('map').focus()")
+    reader.press(keys().ARROW_RIGHT)
+    assert NASTY[order["features"][2]] in reader.text("#map-cell")
+
+
+def test_pointing_at_a_cell_of_the_table(reader):
+    from selenium.webdriver import ActionChains
+
+    cell = reader.find(f"{ROWS} td.cell")
+    reader.run("arguments[0].scrollIntoView({block: 'center'})", cell)
+    ActionChains(reader.driver).move_to_element(cell).perform()
+    assert reader.text("#tip").startswith(f"{NASTY[0]} = ")
+
+
+def test_dark_and_light(reader):
+    light = reader.run("getComputedStyle(document.body).backgroundColor")
+    reader.click("#theme")
+    assert reader.find("#theme").get_attribute("aria-pressed") == "true"
+    assert reader.run("getComputedStyle(document.body).backgroundColor") != light
+
+
+def test_a_system_in_the_dark_gets_a_dark_page(browser, pages):
+    media = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    try:
+        reader = Reader(browser, pages["classified"])
+        assert reader.run("document.documentElement.dataset.theme") == "dark"
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_a_phone_needs_no_sideways_scrolling(browser, pages):
+    reader = Reader(browser, pages["classified"], width=390)
+    assert reader.run("document.documentElement.scrollWidth") <= 390
+    assert not reader.find(CARD).is_displayed()
+    reader.click(f"{ROWS}:nth-child(3) th")
+    box = reader.run("document.getElementById('card').getBoundingClientRect().toJSON()")
+    line = reader.run("document.querySelector('#grid tr[aria-selected=true]').getBoundingClientRect().toJSON()")
+    assert (box["left"], box["width"], round(box["bottom"])) == (0, 390, 900)
+    assert 0 <= line["top"] < line["bottom"] <= box["top"]  # the row stays in sight above its card
+
+
+def test_every_control_has_a_name(reader):
+    nameless = reader.run("""[...document.querySelectorAll('button, input, select')].filter(e =>
+        !(e.textContent.trim() || e.getAttribute('aria-label') || e.labels?.length)).length""")
+    assert nameless == 0
+
+
+def test_on_paper_the_controls_are_gone(reader):
+    reader.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    try:
+        assert not reader.find("#controls").is_displayed()
+        assert not reader.find("nav").is_displayed()
+        assert reader.find("#grid").is_displayed()
+    finally:
+        reader.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_a_rankers_page(browser, pages, ranked):
+    model, X, _ = ranked
+    reader = Reader(browser, pages["ranked"])
+    reader.click(f"{ROWS}:nth-child(1) th")
+    best = model.rank(X)[0]
+    listed = [element.text.split(" = ")[0] for element in reader.all("#card li")][:2]
+    assert listed == [f"1. x{best[0]}", f"2. x{best[1]}"]
+    assert "A ranker has no penalty: every row gets 2 features" in reader.text("#path")
+    assert reader.complaints() == []

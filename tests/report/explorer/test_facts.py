@@ -1,0 +1,121 @@
+"""The facts are the estimator's own answers."""
+
+import json
+from base64 import b64decode
+
+import numpy as np
+import pytest
+
+from sklar import CopulaRankerRegressor
+from sklar.report.explorer import facts as module
+from sklar.report.explorer.facts import SELECTED, SURELY, collect
+from tests.helpers import quick, toy_rows
+from tests.report.explorer.conftest import NASTY
+
+
+def unpacked(facts, what):
+    return np.frombuffer(b64decode(facts["cells"][what]), np.uint8).reshape(-1, len(facts["columns"]))
+
+
+@pytest.fixture(scope="module")
+def told(classified):
+    model, frame, y = classified
+    return collect(model, frame, y, max_rows=50, audit=None)
+
+
+def test_they_are_json(told, ranked):
+    json.dumps(told, allow_nan=False)
+    model, X, y = ranked
+    json.dumps(collect(model, X, y, max_rows=9, audit=None), allow_nan=False)
+
+
+def test_cells_are_the_estimators_answers(told, classified):
+    model, frame, _ = classified
+    rows = [int(label[1:]) for label in told["rows"]["label"]]
+    assert (len(rows), rows[0], rows[-1]) == (50, 0, 129)
+    some = frame.iloc[rows]
+    shown = [column["feature"] for column in told["columns"]]
+    proba = model.selection_proba(some).to_numpy()[:, shown]
+    state = unpacked(told, "state")
+    np.testing.assert_array_equal((state & SELECTED) > 0, model.select(some).to_numpy()[:, shown])
+    np.testing.assert_array_equal(unpacked(told, "certainty"), np.round(100 * proba))
+    np.testing.assert_array_equal((state & SURELY) > 0, np.where(proba > 0.5, proba, 1 - proba) >= 0.8)
+    for column in told["columns"]:
+        np.testing.assert_allclose(column["values"], some.iloc[:, column["feature"]], rtol=1e-3)
+    assert told["rows"]["prediction"] == model.predict(some).tolist()
+
+
+def test_numbers_are_of_all_rows(told, classified):
+    model, frame, y = classified
+    masks = model.select(frame).to_numpy()
+    assert told["n_rows"] == 130
+    assert told["score"]["value"] == pytest.approx(100 * model.score(frame, y))
+    assert told["score"]["guess"] == pytest.approx(100 * y.value_counts(normalize=True).max())
+    assert told["sizes"]["mean"] == pytest.approx(masks.sum(axis=1).mean())
+    for j, feature in enumerate(told["features"]):
+        assert feature["name"] == NASTY[j]
+        assert feature["share"] == pytest.approx(100 * masks[:, j].mean(), abs=0.05)
+        for group, share in zip(told["groups"], feature["by_group"], strict=True):
+            assert share == pytest.approx(100 * masks[(y == group).to_numpy(), j].mean(), abs=0.05)
+
+
+def test_a_features_column_is_its_place_in_the_table(told):
+    for j, feature in enumerate(told["features"]):
+        if feature["column"] >= 0:
+            assert told["columns"][feature["column"]]["feature"] == j
+
+
+def test_links_are_the_correlation_reordered(told, classified):
+    model, frame, _ = classified
+    some = frame.loc[told["rows"]["label"]]
+    shown = told["links"]["features"]
+    expected = model.correlation(some).to_numpy()[np.ix_(shown, shown)]
+    np.testing.assert_allclose(told["links"]["values"], expected, atol=0.006)
+    assert sorted(shown) == list(range(5))
+
+
+def test_the_path_names_its_choice(told, classified):
+    model = classified[0]
+    assert told["path"]["penalty"][told["path"]["chosen"]] == pytest.approx(model.penalty_, rel=1e-3)
+
+
+def test_a_ranker_of_values(ranked):
+    model, X, y = ranked
+    told = collect(model, X, y, max_rows=1000, audit=None)
+    shown = [column["feature"] for column in told["columns"]]
+    np.testing.assert_array_equal(np.array(shown)[told["rows"]["order"]], model.rank(X))
+    assert told["rows"]["right"] is told["rows"]["proba"] is told["path"] is None
+    assert told["score"]["value"] == pytest.approx(100 * model.score(X, y))
+    assert np.bincount(told["rows"]["group"]).tolist() == [20, 20, 20]  # thirds
+
+
+def test_a_class_that_the_model_never_saw_has_its_group(classified):
+    model, frame, y = classified
+    told = collect(model, frame, y.where(np.arange(130) > 4, "new"), max_rows=5, audit=None)
+    assert told["groups"] == ["</script>no", "<b>yes</b>", "new"]
+    assert told["rows"]["group"][0] == 2
+    assert told["rows"]["right"][0] is False
+
+
+def test_wide_tables_keep_the_most_selected_columns(monkeypatch):
+    monkeypatch.setattr(module, "MOST_COLUMNS", 2)
+    masks = np.array([[1, 0, 1, 0], [1, 1, 1, 0]], dtype=bool)
+    assert module._columns(masks, masks.astype(float)).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("y", [np.zeros(3), np.zeros((130, 2))])
+def test_targets_must_fit_the_rows(classified, y):
+    model, frame, _ = classified
+    with pytest.raises(ValueError, match="one value for each of the 130 rows"):
+        collect(model, frame, y, max_rows=5, audit=None)
+
+
+def test_places_of_several_models():
+    X, value = toy_rows(40)
+    model = quick(CopulaRankerRegressor, n_models=3).fit(X, value)
+    told = collect(model, X, value, max_rows=10, audit=None)
+    rows = [int(label) for label in told["rows"]["label"]]
+    assert told["rows"]["places"] == model.rank_interval(X)[rows].tolist()
+    assert told["model"]["n_models"] == 3
+    shares = model.selection_frequency(X)[rows][:, [column["feature"] for column in told["columns"]]]
+    np.testing.assert_array_equal(unpacked(told, "certainty"), np.round(100 * shares))

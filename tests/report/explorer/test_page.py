@@ -1,0 +1,116 @@
+"""The page as text: one file, escaped, small, and no way out to a network."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sklar import CopulaSelectorClassifier
+from sklar.report.explorer import write_report
+from tests.helpers import quick
+from tests.report.explorer.conftest import NASTY
+
+
+@pytest.fixture(scope="module")
+def page(classified, tmp_path_factory):
+    model, frame, y = classified
+    path = model.report(frame, y, tmp_path_factory.mktemp("page") / "report.html", audit=False)
+    return path.read_text(encoding="utf-8")
+
+
+def test_names_cannot_break_out(page):
+    for text in (*NASTY[:3], "<b>yes</b>", "</script>no", "<i>target</i>"):
+        assert text not in page
+    assert page.count("<script") == page.count("</script>") == 2  # the facts and the page's own
+    facts = json.loads(re.search(r'<script type="application/json" id="facts">(.*?)</script>', page, re.S)[1])
+    assert [feature["name"] for feature in facts["features"]] == NASTY
+
+
+def test_it_needs_no_network(page):
+    assert "default-src 'none'" in page
+    outside = re.findall(r"(?:https?:)?//[a-z][^\s\"'<>]*", page)
+    assert set(outside) <= {"http://www.w3.org/2000/svg"}  # a name, not an address
+    assert not re.search(r"\b(?:src|href)=\"(?!#)", page)
+
+
+def test_the_overview_is_there_without_scripts(page, classified):
+    model, frame, y = classified
+    assert f"{100 * model.score(frame, y):.1f} %" in page
+    assert "What decides a &lt;i&gt;target&lt;/i&gt;" in page
+    assert "Audit: not run" in page
+
+
+def test_1000_rows_of_50_features_stay_below_a_megabyte(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.standard_normal((1000, 50)) * 1e3, columns=[f"a feature of the table {i}" for i in range(50)])
+    y = (X.iloc[:, 0] > 0).astype(int)
+    model = quick(CopulaSelectorClassifier, max_epochs=1, penalty=0.0).fit(X, y)
+    path = model.report(X, y, tmp_path / "report.html", audit=False)
+    facts = re.search(r'id="facts">(.*?)</script>', path.read_text(encoding="utf-8"), re.S)[1]
+    assert len(json.loads(facts)["columns"]) == 50
+    assert path.stat().st_size < 1_000_000
+
+
+@pytest.mark.parametrize(("leaks", "says"), [(False, "no sign of a leak"), (True, "may tell the label")])
+def test_the_verdict_of_the_audit_in_words(classified, tmp_path, leaks, says):
+    model, frame, y = classified
+    numbers = dict.fromkeys(("everything_score", "union_score", "mask_score", "guess_score", "mean_features"), 50.0)
+    numbers |= {"evalx_score": 70.0, "own_score": 90.0 if leaks else 71.0, "score_error": 1.0, "noise_agreement": 97.0}
+    from sklar.audit import AuditReport
+
+    audit = AuditReport(score_name="accuracy", union_features=3, refit_agreement=None, n_rows=130, **numbers)
+    assert audit.leaks is leaks
+    text = model.report(frame, y, tmp_path / "r.html", audit=audit).read_text(encoding="utf-8")
+    assert says in text
+    assert ("Do not read these selections as reasons yet" in text) is leaks
+
+
+def test_the_audit_runs_and_progress_is_told(ranked, tmp_path):
+    model, X, y = ranked
+    told = []
+    path = write_report(model, X, y, tmp_path / "r.html", progress=told.append)
+    assert "Audit: not run" not in path.read_text(encoding="utf-8")
+    assert [text.split()[1] for text in told] == ["auditing", "asking", "wrote"]
+
+
+def test_verbose_estimators_tell_on_standard_error(ranked, tmp_path, capsys):
+    model, X, y = ranked
+    model.report(X, y, tmp_path / "r.html", audit=False)
+    assert capsys.readouterr() == ("", "")
+    model.set_params(verbose=1)
+    try:
+        model.report(X, y, tmp_path / "r.html", audit=False)
+    finally:
+        model.set_params(verbose=False)
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "wrote" in captured.err
+
+
+def test_mistakes_are_named_before_any_work(ranked, tmp_path):
+    model, X, y = ranked
+    with pytest.raises(ValueError, match="is not a folder"):
+        model.report(X, y, tmp_path / "nowhere" / "r.html")
+    with pytest.raises(ValueError, match="max_rows must be at least 1"):
+        model.report(X, y, tmp_path / "r.html", max_rows=0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_title_can_be_given(ranked, tmp_path):
+    model, X, y = ranked
+    text = model.report(X, y, tmp_path / "r.html", audit=False, title="A & B").read_text(encoding="utf-8")
+    assert "<h1>A &amp; B</h1>" in text
+
+
+@pytest.mark.parametrize("kind", [pl.from_pandas, pa.Table.from_pandas, pd.DataFrame.to_numpy])
+def test_every_kind_of_table_gives_the_same_page(classified, tmp_path, kind):
+    model, frame, y = classified
+    pages = []
+    for table in (frame.reset_index(drop=True), kind(frame.reset_index(drop=True))):
+        path = model.report(table, y, tmp_path / "r.html", audit=False, max_rows=20)
+        pages.append(path.read_text(encoding="utf-8"))
+    assert pages[0] == pages[1]

@@ -1,0 +1,149 @@
+"""Explanations say what the estimator's own answers say, for every kind of row."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from sklar.explain import Explanation, Feature, explain
+from tests.helpers import four, quick, toy_rows, toy_target
+
+NAMES = ["age", "income", "height", "weight", "city"]
+
+
+@pytest.fixture(scope="module", params=list(four()), ids=lambda cls: cls.__name__)
+def fitted(request):
+    X, value = toy_rows()
+    frame = pd.DataFrame(X, columns=NAMES)
+    return quick(request.param).fit(frame, toy_target(request.param, value)), frame
+
+
+def feature(name, selected=True, probability=0.9, **more):
+    return Feature(name, 1.5, selected, probability, **more)
+
+
+def told(**words):
+    whole = {"prediction": "yes", "probability": 0.913, "selected": (), "nearly": (), "n_features": 7}
+    return Explanation(**{**whole, "ranked": False, "n_models": 1, **words})
+
+
+def test_it_tells_what_the_estimator_says(fitted):
+    model, frame = fitted
+    for i in range(5):
+        row = frame.iloc[[i]]
+        explanation = model.explain(row)
+        chosen = model.select(row).iloc[0]
+        assert {f.name for f in explanation.selected} == set(chosen.index[chosen])
+        assert explanation.prediction == model.predict(row)[0]
+        proba = model.selection_proba(row).iloc[0]
+        for f in (*explanation.selected, *explanation.nearly):
+            assert f.value == frame[f.name].iloc[i]
+            assert f.probability == proba[f.name]
+        if hasattr(model, "classes_"):
+            assert explanation.probability == model.predict_proba(row)[0].max()
+        if explanation.ranked:
+            assert [f.name for f in explanation.selected] == [NAMES[j] for j in model.rank(row)[0]]
+
+
+def test_every_kind_of_row_gets_the_same_answer(fitted):
+    model, frame = fitted
+    row = frame.iloc[[3]]
+    expected = model.explain(row).to_dict()
+    series = row.iloc[0]
+    shuffled = pd.concat([pd.Series({"target": "no"}), series[::-1]])
+    kinds = [series, shuffled, row.to_numpy(), row.to_numpy()[0], pl.from_pandas(row), pa.Table.from_pandas(row)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for kind in [*kinds, row.to_numpy()[0].tolist()]:
+            assert model.explain(kind).to_dict() == expected, type(kind)
+
+
+def test_it_can_be_written_as_json(fitted):
+    model, frame = fitted
+    explanation = model.explain(frame.iloc[0])
+    assert json.loads(json.dumps(explanation.to_dict())) == explanation.to_dict()
+
+
+def test_several_rows_are_one_too_many(fitted):
+    model, frame = fitted
+    with pytest.raises(ValueError, match=r"one row; got shape \(2, 5\)"):
+        model.explain(frame.iloc[:2])
+
+
+def test_the_text_of_a_selector():
+    text = str(
+        told(
+            selected=(
+                feature("x1", probability=0.97, interchangeable=("x4", "x2")),
+                feature("x2", probability=0.62, interchangeable=("x1", "x4"), together=("x9",)),
+            ),
+            nearly=(feature("x5", selected=False, probability=0.41),),
+        )
+    )
+    assert text.splitlines() == [
+        "Predicted yes (91 %) from 2 of 7 features:",
+        "  x1 = 1.5   sure   (P(selected) 0.97)",
+        "  x2 = 1.5   unsure (P(selected) 0.62)",
+        "Nearly selected: x5 = 1.5 (P(selected) 0.41).",
+        "x1, x2 and x4 are interchangeable: one of them would do.",
+        "x2 and x9 work together.",
+    ]
+
+
+def test_the_text_of_a_ranker_of_values():
+    text = str(told(prediction=3.14159, probability=None, selected=(feature("x1"),), ranked=True))
+    assert text.splitlines()[:2] == [
+        "Predicted 3.142 from 1 of 7 features, best first:",
+        "  1. x1 = 1.5   sure   (P(selected) 0.90)",
+    ]
+
+
+def test_an_empty_selection_says_so():
+    assert "from no feature" in str(told())
+    assert told().sure
+
+
+def test_several_models_are_counted():
+    explanation = told(selected=(feature("x1", probability=0.97, frequency=0.6),), n_models=5)
+    assert "unsure (3 of 5 models)" in str(explanation)
+    assert not explanation.sure
+
+
+def test_a_selected_feature_of_low_probability_is_unsure():
+    assert not feature("x1", selected=True, probability=0.1).sure
+    assert feature("x1", selected=False, probability=0.1).sure
+
+
+class Copies:
+    """A stub with known answers: two copies, and a pair that works together."""
+
+    def _names(self):
+        return ["a", "a copy", "b", "c"]
+
+    def select(self, X):
+        return np.array([[True, False, True, False]])
+
+    def selection_proba(self, X):
+        return np.array([[0.9, 0.3, 0.95, 0.05]])
+
+    def interchangeable(self, threshold, X):
+        return [["a", "a copy"]]
+
+    def correlation(self, X):
+        return np.array([[1, -0.9, 0, 0], [-0.9, 1, 0, 0], [0, 0, 1, 0.7], [0, 0, 0.7, 1]])
+
+    def predict(self, X):
+        return np.array([2.0])
+
+
+def test_links_reach_the_features():
+    explanation = explain(Copies(), [1, 2, 3, 4])
+    assert [f.name for f in explanation.selected] == ["b", "a"]  # surest first
+    assert [f.name for f in explanation.nearly] == ["a copy"]
+    assert explanation.selected[0].together == ("c",)
+    assert explanation.selected[1].interchangeable == ("a copy",)
+    assert "a and a copy are interchangeable" in str(explanation)
