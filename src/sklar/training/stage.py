@@ -38,8 +38,9 @@ class SelectorSettings:
     activation: str = "relu"
     learning_rate: float = 1e-2
     weight_decay: float = 0.1
-    sparsity: float = 1.5  # group lasso on the selector's inputs: it may look at few features, but sharply (at h = 100)
+    sparsity: float = 2.0  # group lasso on the selector's inputs: it may look at few features, but sharply (at h = 100)
     average: float = 0.99  # of the weights
+    memory: float = 0.99  # of the optimiser, for squared gradients: they shrink as scores come to rest
     bound: float = 2.5  # scores are not pushed further out than this
     start: float = 0.5  # scores before training
     flips: int = 8  # features flipped, or swaps tried, per row and step, at most
@@ -96,8 +97,8 @@ class Stage:
     def select(self, n_steps: int, low: Tensor, high: Tensor, among: int, report: Report = lambda: None) -> None:
         """Train the selector, and go on training the predictors, with log-penalties uniform in [low, high] (P,)."""
         s = self.settings
-        optimiser = adamw(self.selector, s.learning_rate, s.weight_decay, spare="first.weight")
-        of_correlation = adamw(self.correlation, s.correlation_rate, 0.0) if self.correlation else None
+        optimiser = adamw(self.selector, s.learning_rate, s.weight_decay, spare="first.weight", memory=s.memory)
+        of_correlation = adamw(self.correlation, s.correlation_rate, 0.0, memory=s.memory) if self.correlation else None
         weights: list[Tensor] = list(self.selector.parameters())
         averaged = [weight.detach().clone() for weight in weights]
         alive = self.alive[:, None, None]
@@ -251,12 +252,14 @@ def narrow_selector(wide: ChoiceNet, columns: Tensor, settings: SelectorSettings
 
 
 def inward_only(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
-    """Zero the gradients that would push a score further out than `bound`; keep those that bring it back.
+    """Let pushes outward fade over the last unit before `bound`, to none beyond it; keep those that bring a score back.
 
-    Nothing saturates: a strong feature is not locked open for all rows before rows are told apart.
+    Nothing saturates: a strong feature is not locked open for all rows before rows are told apart. They fade because a
+    strong feature comes to rest where the bound holds it: pushes in full there would be noise in which the penalty,
+    which pulls at the rows that do not need the feature, could not be heard.
     """
-    outward = ((scores > bound) & (gradient < 0)) | ((scores < -bound) & (gradient > 0))
-    return gradient.masked_fill(outward, 0.0)
+    room = (bound - scores.abs()).clamp(0, 1)
+    return torch.where(scores * gradient < 0, gradient * room, gradient)
 
 
 def shrink_inputs(weight: Tensor, amount: float | Tensor) -> None:

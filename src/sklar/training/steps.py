@@ -40,13 +40,16 @@ def repeat(
         graph.replay()
 
 
-def adamw(module: nn.Module, learning_rate: float, weight_decay: float, spare: str = "-") -> torch.optim.AdamW:
+def adamw(
+    module: nn.Module, learning_rate: float, weight_decay: float, spare: str = "-", memory: float = 0.999
+) -> torch.optim.AdamW:
     """AdamW whose decay spares the biases and the parameter `spare`; on a GPU, one that a graph can capture."""
     free = [p for name, p in module.named_parameters() if name.endswith("bias") or name == spare]
     weights = [p for name, p in module.named_parameters() if not name.endswith("bias") and name != spare]
     on_gpu = weights[0].is_cuda
     return torch.optim.AdamW(
         [{"params": weights, "weight_decay": weight_decay}, {"params": free, "weight_decay": 0.0}],
+        betas=(0.9, memory),
         lr=torch.tensor(learning_rate, device=weights[0].device) if on_gpu else learning_rate,
         fused=on_gpu or None,
         foreach=None if on_gpu else True,
