@@ -14,7 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 # The own predictor may be ahead of EVAL-X by this much (points) before it counts: it saw the masks it is asked about.
+# With fewer rows than 10,000 EVAL-X, which learns from the audited rows, falls behind: measured on a model without a
+# leak, by 0.7 points with 6,000 rows, 1.5 with 3,000 and 5.2 with 1,000.
 TOLERATED_GAP = 3.0
+ROWS_OF_TOLERANCE = 10_000
 # A difference counts if it is also this many standard errors.
 SURE = 2.0
 NOISE = 0.05  # of the input, in standard deviations
@@ -54,7 +57,8 @@ class AuditReport:
         EVAL-X does from the values shown.
         """
         sure = SURE * 2**0.5 * self.score_error
-        return self.gap > max(TOLERATED_GAP, sure) or self.mask_score - self.evalx_score > max(TOLERATED_GAP / 2, sure)
+        tolerated = TOLERATED_GAP * max(1.0, ROWS_OF_TOLERANCE / self.n_rows) ** 0.5
+        return self.gap > max(tolerated, sure) or self.mask_score - self.evalx_score > max(tolerated / 2, sure)
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, and the verdict."""
