@@ -171,5 +171,66 @@ _answers(
     sklar predict model.sklar new.csv --out predictions.csv""",
 )
 
+
+def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """WORD=VALUE pairs; a value is a number, true, false, null or text."""
+    import json
+
+    found: dict[str, Any] = {}
+    for pair in given:
+        word, equals, text = pair.partition("=")
+        if not word or not equals:
+            raise click.BadParameter(f"{pair!r} is not WORD=VALUE", ctx=ctx, param=param)
+        try:
+            found[word] = json.loads(text)
+        except ValueError:
+            found[word] = text
+    return found
+
+
+@main.command()
+@click.argument("name")
+@click.option("--seeds", type=click.IntRange(1), default=None, help="How many; 10 for synthetic data, 3 for real.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
+@click.option("--out", default="results", show_default=True, type=click.Path(file_okay=False), help="Folder of rows.")
+@click.option("--quick", is_flag=True, help="A small version, in minutes on two cores, without downloads.")
+@click.option("--method", "methods", multiple=True, help="Only this method; may be repeated.")
+@click.option("--dataset", "datasets", multiple=True, help="Only this data set; may be repeated.")
+@click.option("--k", "ks", type=int, multiple=True, help="Only this number of features; may be repeated.")
+@click.option(
+    "--set", "overrides", multiple=True, callback=_settings, help="WORD=VALUE for a trial; kept off the page."
+)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes, on a CPU.")
+def reproduce(name: str, out: str, **words: Any) -> None:
+    """Measure a table or figure of the paper: NAME, or "all". Goes on where an earlier run stopped.
+
+    \b
+    table-11d table-100d table-correlated table-low-rank table-nola
+    figure-accuracy figure-psd figure-pixels all
+    \b
+    sklar reproduce table-11d --seeds 10 --device cuda --out results/
+    sklar reproduce all --quick --out /tmp/quick
+    """
+    from sklar.experiments.runner import reproduce as run
+
+    run(name, out=out, echo=lambda text: click.echo(text, err=True), **words)
+    click.echo(f"rows are in {out}; for the page: sklar report {out} --out {out.rstrip('/')}/index.html", err=True)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(file_okay=False))
+@click.option("--out", required=True, type=PATH, help="Page to write, .html.")
+def report(folder: str, out: str) -> None:
+    """Draw the figures and the page of a FOLDER of rows that `sklar reproduce` wrote.
+
+    \b
+    sklar report results/ --out results/index.html
+    """
+    from sklar.report.results_page import write_results_page
+
+    write_results_page(folder, out)
+    click.echo(f"wrote {out}", err=True)
+
+
 if __name__ == "__main__":
     sys.exit(main())
