@@ -29,7 +29,7 @@ from sklar.training.objectives import Task
 from sklar.training.runtime import generator_on
 
 PREDICTS_FROM_K = ("l2x", "cae", "gdfs")
-REFIT_HIDDEN, REFIT_STEPS, QUICK_REFIT_STEPS, REFIT_BATCH = 200, 3000, 200, 1000
+REFIT_HIDDEN, REFIT_STEPS, QUICK_REFIT_STEPS, REFIT_BATCH = 200, 3000, 60, 1000
 SHARED_SPLIT = ("mnist", "fashion-mnist", "digits")  # one split for all seeds
 
 
@@ -151,7 +151,7 @@ def _masks(rival: Any, X: np.ndarray, k: int) -> np.ndarray:
     """Masks of k features; where all rows share one, it is made once."""
     if rival.is_instance_wise:
         return rival.select(X, k=k)
-    return np.broadcast_to(rival.select(X[:1], k=k), X.shape)
+    return np.repeat(rival.select(X[:1], k=k), len(X), axis=0)
 
 
 def _own_accuracy(rival: Any, split: Split, mask: np.ndarray) -> float:
@@ -170,7 +170,7 @@ def refit_accuracies(
     x, test_x = (torch.from_numpy(scaling.apply(X).astype(np.float32)).to(device) for X in (split.x, split.test_x))
     y = torch.from_numpy(split.y).to(device)
     task, replicas = Task(int(split.y.max()) + 1), len(masks)
-    shown = torch.stack([torch.from_numpy(np.ascontiguousarray(mask)) for mask in masks]).to(device)  # (R, n, d)
+    shown = torch.stack([torch.from_numpy(mask) for mask in masks]).to(device)  # (R, n, d)
     weights = torch.Generator().manual_seed(seed)
     model = PredictNet(x.shape[1], REFIT_HIDDEN, task.n_outputs, replicas=replicas, generator=weights).to(device)
     optimiser, generator = adam([model], 1e-3, 1e-4), generator_on(device, seed)
@@ -182,6 +182,6 @@ def refit_accuracies(
             done += 1
     model.eval()
     with torch.no_grad():
-        tests = torch.stack([torch.from_numpy(np.ascontiguousarray(mask)) for mask in test_masks]).to(device)
+        tests = torch.stack([torch.from_numpy(mask) for mask in test_masks]).to(device)
         predicted = model(test_x * tests).argmax(-1).cpu().numpy()
     return [float(100 * (answer == split.test_y).mean()) for answer in predicted]

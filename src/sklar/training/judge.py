@@ -8,6 +8,7 @@ always black do not fill them. No mask depends on its row.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -73,9 +74,7 @@ def sparse_masks(x: Tensor, spread: Tensor, generator: torch.Generator) -> Tenso
     Even rows show all features equally often, odd rows in proportion to their `spread` (d,).
     """
     d = x.shape[-1]
-    shown = (
-        torch.rand(x.shape[:-1], generator=generator, device=x.device).mul(torch.tensor(float(d)).log().item()).exp()
-    )
+    shown = torch.rand(x.shape[:-1], generator=generator, device=x.device).mul(math.log(d)).exp()
     even = torch.arange(x.shape[-2], device=x.device).unsqueeze(-1) % 2 == 0
     share = torch.where(even, torch.full_like(spread, 1 / d), spread / spread.sum().clamp_min(1e-12))  # (n, d)
     return (torch.rand(x.shape, generator=generator, device=x.device) < shown.unsqueeze(-1) * share).to(x.dtype)
