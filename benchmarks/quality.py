@@ -56,9 +56,7 @@ def measure(tasks: list[tuple[str, int]], setting: str, variant: str, args: argp
         [make_synthetic(name, args.rows, d, correlation, variant, random_state=2 * seed + part) for name, seed in tasks]
         for part in (0, 1)
     )
-    stacked = fit_honest_stack(
-        train, {"covariance": args.covariance}, resolve_device(args.device), seed=tasks[0][1]
-    )
+    stacked = fit_honest_stack(train, {"covariance": args.covariance}, resolve_device(args.device), seed=tasks[0][1])
     rows = []
     for p, (name, seed) in enumerate(tasks):
         X, y, relevant = test[p]

@@ -213,22 +213,26 @@ def reproduce(name: str, out: str, **words: Any) -> None:
     """
     from sklar.experiments.runner import reproduce as run
 
-    run(name, out=out, echo=lambda text: click.echo(text, err=True), **words)
+    try:
+        run(name, out=out, echo=lambda text: click.echo(text, err=True), **words)
+    except KeyboardInterrupt:
+        click.echo(f"interrupted: what was measured so far is in {out}; the same command goes on", err=True)
+        click.get_current_context().exit(130)
     click.echo(f"rows are in {out}; for the page: sklar report {out} --out {out.rstrip('/')}/index.html", err=True)
 
 
 @main.command()
-@click.argument("folder", type=click.Path(file_okay=False))
+@click.argument("source", type=click.Path())
 @click.option("--out", required=True, type=PATH, help="Page to write, .html.")
-def report(folder: str, out: str) -> None:
-    """Draw the figures and the page of a FOLDER of rows that `sklar reproduce` wrote.
+def report(source: str, out: str) -> None:
+    """Draw the figures and write the page of SOURCE, a folder of rows that `sklar reproduce` wrote.
 
     \b
     sklar report results/ --out results/index.html
     """
     from sklar.report.results_page import write_results_page
 
-    write_results_page(folder, out)
+    write_results_page(source, out)
     click.echo(f"wrote {out}", err=True)
 
 

@@ -38,14 +38,14 @@ def test_images_become_rows_between_0_and_1(small_mnist):
 
 
 def test_missing_part(small_mnist):
-    with pytest.raises(DataError, match="t10k-images-idx3-ubyte.gz is not in"):
+    with pytest.raises(DataError, match=r"t10k-images-idx3-ubyte\.gz is not in"):
         load_images("mnist", "test")
 
 
 def test_other_content_is_refused(small_mnist, tmp_path):
     path = tmp_path / "mnist/train-labels-idx1-ubyte.gz"
     path.write_bytes(gzip.compress(idx_bytes(np.zeros(5, dtype=np.uint8))))
-    with pytest.raises(DataError, match="train-labels.*damaged"):
+    with pytest.raises(DataError, match=r"train-labels.*damaged"):
         load_images("mnist")
 
 

@@ -24,7 +24,7 @@ from sklar.experiments.synthetic import measure_synthetic
 from sklar.training.runtime import resolve_device
 
 Echo = Callable[[str], object]
-FIRST_METRIC = {"synthetic": "tpr", "real": "accuracy"}  # a cell whose first metric is there is measured
+LAST_METRIC = {"synthetic": "tpr", "real": "accuracy"}  # written last: a cell that has it is whole
 
 
 def reproduce(
@@ -91,7 +91,7 @@ def _fill(
     common = {"experiment": spec.name, "quick": spec.is_quick, "overrides": overrides, "setting": spec.setting}
 
     def is_missing(cell: Any) -> bool:
-        return key_of({**common, **vars(cell), "metric": FIRST_METRIC[spec.kind]}) not in file.seen
+        return key_of({**common, **vars(cell), "metric": LAST_METRIC[spec.kind]}) not in file.seen
 
     methods = _installed(spec.methods, echo)
     wanted = cells_of(spec, seeds, methods)
@@ -102,7 +102,7 @@ def _fill(
     start, done = time.perf_counter(), 0
     for unit, results, facts in _measured(units, device, jobs):
         done += len(unit.cells)
-        file.add(_rows(results, {**common, **facts}))
+        file.add(_rows(results, {**common, **facts}, LAST_METRIC[spec.kind]))
         spent = time.perf_counter() - start
         left = spent / done * (len(cells) - done)
         echo(
@@ -142,11 +142,11 @@ def _measured(units: list[Unit], device: torch.device, jobs: int) -> Iterator[tu
     yield from parallel(delayed(measure)(unit, device.type) for unit in units)
 
 
-def _rows(results: list[Measured], common: Row) -> list[Row]:
+def _rows(results: list[Measured], common: Row, last: str) -> list[Row]:
     return [
-        {**common, **vars(one.cell), "metric": metric, "value": value, **dict(one.notes)}
+        {**common, **vars(one.cell), "metric": metric, "value": one.values[metric], **dict(one.notes)}
         for one in results
-        for metric, value in one.values.items()
+        for metric in sorted(one.values, key=lambda name: name == last)
     ]
 
 

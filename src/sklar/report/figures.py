@@ -108,17 +108,17 @@ def spread_apart(points: np.ndarray, width: float = 0.28, height: float = 0.06) 
 
     Examples
     --------
-    >>> spread_apart(np.array([[0.0, 0.0], [0.0, 0.0], [5.0, 10.0]]))[:2, 1].tolist()
-    [-0.3, 0.3]
+    >>> spread_apart(np.array([[0.0, 0.0], [0.0, 0.0], [5.0, 10.0]]))[:2, 1].round(6).tolist()
+    [-0.33, 0.33]
     """
     result, span = points.astype(float).copy(), np.maximum(np.ptp(points, axis=0), 1e-9)
-    for _ in range(100):
+    for _ in range(500):
         moved = False
         for i in range(len(result)):
             for j in range(i + 1, len(result)):
                 gap = (result[j] - result[i]) / span
                 if abs(gap[0]) < width and abs(gap[1]) < height - 1e-9:
-                    push = (height - abs(gap[1])) / 2 * span[1] * (1 if gap[1] >= 0 else -1)
+                    push = (1.1 * height - abs(gap[1])) / 2 * span[1] * (1 if gap[1] >= 0 else -1)
                     result[i, 1] -= push
                     result[j, 1] += push
                     moved = True
