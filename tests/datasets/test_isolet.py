@@ -1,6 +1,7 @@
 """ISOLET files that the tests write themselves, in the format of the real ones."""
 
 import gzip
+import zipfile
 
 import numpy as np
 import pytest
@@ -61,6 +62,23 @@ def test_another_number_is_seen(small_isolet, tmp_path):
     (tmp_path / f"{isolet.FILES[0]}.gz").write_bytes(gzip.compress(text_of(small_isolet[0])))
     with pytest.raises(DataError, match="damaged: its numbers have the SHA-256 sum"):
         load_isolet()
+
+
+def test_downloaded(small_isolet, tmp_path, monkeypatch):
+    """From a zip of .Z files, as its public home has it; kept for the next time."""
+    from tests.datasets.test_lzw import compress
+
+    home = tmp_path / "isolet.zip"
+    with zipfile.ZipFile(home, "w") as archive:
+        for name, table in zip(isolet.FILES, small_isolet, strict=True):
+            archive.writestr(f"{name.split('/')[1]}.Z", compress(text_of(table)))
+    monkeypatch.setattr(isolet, "HOME", home.as_uri())
+    monkeypatch.delenv("SKLAR_DATA")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    first = load_isolet("speakers")
+    home.unlink()
+    for got, again in zip(first, load_isolet("speakers"), strict=True):
+        np.testing.assert_array_equal(got, again)
 
 
 def test_missing(tmp_path, monkeypatch):

@@ -24,7 +24,8 @@ def home(tmp_path, monkeypatch):
     monkeypatch.delenv("SKLAR_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "file.gz").write_bytes(gzip.compress(CONTENT))
-    return (tmp_path / "file.gz").as_uri()
+    address = (tmp_path / "file.gz").as_uri()
+    return lambda: gzip.decompress(store.download(address))
 
 
 @pytest.mark.parametrize("ending", ["", ".gz"])
@@ -35,7 +36,7 @@ def test_packed_or_not(folder, ending):
 
 def test_missing_says_what_to_put_where(folder):
     with pytest.raises(store.DataError, match=r"set/file\.gz is not in .*put it there, or set SKLAR_DATA"):
-        store.read("set/file", home="file:///nowhere")
+        store.read("set/file", fetch=lambda: CONTENT)
 
 
 @pytest.mark.parametrize("content", [b"\x1f\x8bbroken", gzip.compress(CONTENT)[:-6], b"text"])
@@ -65,5 +66,5 @@ def test_a_wrong_download_is_not_kept(home, tmp_path):
 
 
 def test_no_network(home, tmp_path):
-    with pytest.raises(store.DataError, match=r"put it there.*\(download from .* failed"):
-        store.read("set/file", (tmp_path / "nothing.gz").as_uri(), MD5)
+    with pytest.raises(store.DataError, match=r"put it there.*\(download failed: .*nothing\.gz"):
+        store.read("set/file", lambda: store.download((tmp_path / "nothing.gz").as_uri()), MD5)

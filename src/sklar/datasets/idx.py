@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import struct
 
 import numpy as np
 
-from sklar.datasets.store import DataError, read
+from sklar.datasets.store import DataError, download, read
 
 UNSIGNED_BYTE = 0x08
 PARTS = {"train": "train", "test": "t10k"}
@@ -55,6 +56,12 @@ def load_images(name: str, part: str = "train") -> tuple[np.ndarray, np.ndarray]
     -------
     X : float32 (n, 784)
     y : int64 (n,), 0 to 9
+
+    Examples
+    --------
+    >>> X, y = load_images("mnist")  # doctest: +SKIP
+    >>> X.shape  # doctest: +SKIP
+    (60000, 784)
     """
     if name not in HOMES:
         raise ValueError(f"name must be one of {IMAGE_SETS}; got {name!r}")
@@ -63,7 +70,8 @@ def load_images(name: str, part: str = "train") -> tuple[np.ndarray, np.ndarray]
     arrays = []
     for kind in ("images-idx3", "labels-idx1"):
         file = f"{name}/{PARTS[part]}-{kind}-ubyte"
-        content = read(file, f"{HOMES[name]}{file.split('/')[1]}.gz", SUMS[file])
+        home = f"{HOMES[name]}{file.split('/')[1]}.gz"
+        content = read(file, lambda home=home: gzip.decompress(download(home)), SUMS[file])  # type: ignore[misc]
         arrays.append(parse_idx(content, file))
     images, labels = arrays
     return images.reshape(len(images), -1).astype(np.float32) / np.float32(255), labels.astype(np.int64)

@@ -7,12 +7,16 @@ file holds the speakers of groups 1 to 4, the second those of group 5.
 from __future__ import annotations
 
 import hashlib
+import io
+import zipfile
 
 import numpy as np
 
-from sklar.datasets.store import DataError, read
+from sklar.datasets.lzw import decompress
+from sklar.datasets.store import DataError, download, read
 
 FILES = ("isolet/isolet1+2+3+4.data", "isolet/isolet5.data")
+HOME = "https://archive.ics.uci.edu/static/public/54/isolet.zip"
 N_FEATURES, N_LETTERS = 617, 26
 # SHA-256 of the numbers themselves, as 32-bit whole ten-thousandths: copies differ in how they write them.
 SUMS = (
@@ -28,7 +32,8 @@ def load_isolet(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """ISOLET, split for training and testing.
 
-    Files are read from `$SKLAR_DATA/isolet/`, else from the user's cache folder; the numbers are checked.
+    Files are read from `$SKLAR_DATA/isolet/`, else from the user's cache folder, else downloaded; the numbers are
+    checked.
 
     Parameters
     ----------
@@ -38,12 +43,16 @@ def load_isolet(
     Returns
     -------
     X_train, y_train, X_test, y_test : float32 (n, 617), int64 (n,) with 0 for A to 25 for Z
+
+    Examples
+    --------
+    >>> X, y, X_test, y_test = load_isolet("speakers")  # doctest: +SKIP
+    >>> len(X), len(X_test)  # doctest: +SKIP
+    (6238, 1559)
     """
     if split not in SPLITS:
         raise ValueError(f"split must be one of {SPLITS}; got {split!r}")
-    parts = [parse_isolet(read(name), name) for name in FILES]
-    for table, name, expected in zip(parts, FILES, SUMS, strict=True):
-        _check(table, name, expected)
+    parts = [_table(name, expected) for name, expected in zip(FILES, SUMS, strict=True)]
     if split == "speakers":
         train, test = parts
     else:
@@ -77,10 +86,24 @@ def content_sum(table: np.ndarray) -> str:
     return hashlib.sha256(np.round(table * 10_000).astype("<i4").tobytes()).hexdigest()
 
 
-def _check(table: np.ndarray, name: str, expected: str) -> None:
+def _table(name: str, expected: str) -> np.ndarray:
+    """The numbers of one file, found or fetched; what was fetched is checked before it is kept."""
+
+    def fetch() -> bytes:
+        with zipfile.ZipFile(io.BytesIO(download(HOME))) as archive:
+            content = decompress(archive.read(f"{name.split('/')[1]}.Z"))
+        _checked(content, name, expected)
+        return content
+
+    return _checked(read(name, fetch), name, expected)
+
+
+def _checked(content: bytes, name: str, expected: str) -> np.ndarray:
+    table = parse_isolet(content, name)
     found = content_sum(table)
     if found != expected:
         raise DataError(f"{name} is damaged: its numbers have the SHA-256 sum {found}, not {expected}; fetch it again")
+    return table
 
 
 def _features_and_letters(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -10,9 +10,10 @@ import gzip
 import hashlib
 import os
 import tempfile
-import urllib.error
 import urllib.request
+import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 FOLDER_VARIABLE = "SKLAR_DATA"
@@ -34,22 +35,33 @@ def folders() -> list[Path]:
     return [Path(given)] if given else [cache_folder()]
 
 
-def read(name: str, home: str | None = None, md5: str | None = None) -> bytes:
+def read(name: str, fetch: Callable[[], bytes] | None = None, md5: str | None = None) -> bytes:
     """The unpacked content of the file `name` (such as "mnist/train-images-idx3-ubyte").
 
     Parameters
     ----------
     name : path below the data folder, without .gz
-    home : address to download `name`.gz from where no folder holds it
+    fetch : gets the unpacked content from its public home, where no folder holds it
     md5 : what the content must hash to
     """
     for folder in folders():
         for path in (folder / f"{name}.gz", folder / name):
             if path.is_file():
                 return _checked(_unpacked(path), md5, str(path))
-    if home is None or os.environ.get(FOLDER_VARIABLE):
+    if fetch is None or os.environ.get(FOLDER_VARIABLE):
         raise DataError(_missing(name))
-    return _download(name, home, md5)
+    try:
+        content = fetch()
+    except (OSError, EOFError, ValueError, KeyError, zlib.error, zipfile.BadZipFile) as error:
+        raise DataError(f"{_missing(name)} (download failed: {error})") from error
+    keep(name, _checked(content, md5, f"what was downloaded as {name}"))
+    return content
+
+
+def download(address: str) -> bytes:
+    """What lies at an address."""
+    with urllib.request.urlopen(address, timeout=TIMEOUT_SECONDS) as answer:
+        return answer.read()
 
 
 def _unpacked(path: Path) -> bytes:
@@ -69,25 +81,12 @@ def _checked(content: bytes, md5: str | None, where: str) -> bytes:
     return content
 
 
-def _download(name: str, home: str, md5: str | None) -> bytes:
-    """Fetch, check, and only then keep."""
-    try:
-        with urllib.request.urlopen(home, timeout=TIMEOUT_SECONDS) as answer:
-            packed = answer.read()
-        content = gzip.decompress(packed)
-    except (urllib.error.URLError, OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{_missing(name)} (download from {home} failed: {error})") from error
-    _checked(content, md5, home)
-    keep(name, packed)
-    return content
-
-
-def keep(name: str, packed: bytes) -> None:
-    """Put a packed file into the cache, whole or not at all."""
+def keep(name: str, content: bytes) -> None:
+    """Pack a file into the cache, whole or not at all."""
     target = cache_folder() / f"{name}.gz"
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-        file.write(packed)
+        file.write(gzip.compress(content))
     os.replace(file.name, target)
 
 
