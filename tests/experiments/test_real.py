@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from sklar.baselines import REGISTRY
 from sklar.experiments import real
 from sklar.experiments.cells import Cell, Unit
 from sklar.experiments.specs import spec_of
@@ -45,6 +46,15 @@ def test_both_accuracies_of_every_cell(name):
         assert set(one.values) == {"accuracy", "evalx"}
         assert all(10 < value <= 100 for value in one.values.values())
         assert dict(one.notes)["accuracy_of"] == ("refit" if name == "forest" else "own")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("forest", {"n_trees": 5}), ("gdfs", {"k": 6, "iterations": 2, "warmup": 2})]
+)
+def test_masks_are_those_that_the_rival_selects(digits, name, words):
+    rival = REGISTRY[name](random_state=0, **words).fit(digits.x[:200], digits.y[:200])
+    for k, mask in real.masks_for(rival, digits.test_x[:30], [2, 6], CPU).items():
+        np.testing.assert_array_equal(mask, rival.select(digits.test_x[:30], k=k))
 
 
 def test_the_judge_is_not_told_by_the_choice_of_features(digits):

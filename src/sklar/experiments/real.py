@@ -118,19 +118,20 @@ def _rivals(unit: Unit, device: torch.device) -> list[Measured]:
     splits = [real_split(unit.cells[0].dataset, seed) for seed in seeds]
     results = []
     for seed, split, rival in zip(seeds, splits, _fitted(name, words, splits, seeds), strict=True):
-        shown = {k: _masks(rival, split.test_x, k) for k in ks}
+        shown = masks_for(rival, split.test_x, ks, device)
         if name in PREDICTS_FROM_K:
             accuracies = {k: _own_accuracy(rival, split, shown[k]) for k in ks}
         else:
-            train_masks = [_masks(rival, split.x, k) for k in ks]
+            train_masks = list(masks_for(rival, split.x, ks, device).values())
             steps = QUICK_REFIT_STEPS if unit.spec.is_quick else REFIT_STEPS
             found = refit_accuracies(split, train_masks, list(shown.values()), device, seed, steps)
             accuracies = dict(zip(ks, found, strict=True))
         note = (("accuracy_of", "own" if name in PREDICTS_FROM_K else "refit"),)
         for cell in unit.cells:
             if cell.seed == seed:
-                evalx = evalx_accuracy(unit, cell, shown[cell.k], device)
-                results.append(Measured(cell, {"accuracy": accuracies[cell.k], "evalx": evalx}, note))
+                k = cell.k or 0
+                evalx = evalx_accuracy(unit, cell, shown[k], device)
+                results.append(Measured(cell, {"accuracy": accuracies[k], "evalx": evalx}, note))
     return results
 
 
@@ -147,11 +148,15 @@ def _fitted(name: str, words: dict[str, Any], splits: list[Split], seeds: list[i
     ]
 
 
-def _masks(rival: Any, X: np.ndarray, k: int) -> np.ndarray:
-    """Masks of k features; where all rows share one, it is made once."""
-    if rival.is_instance_wise:
-        return rival.select(X, k=k)
-    return np.repeat(rival.select(X[:1], k=k), len(X), axis=0)
+def masks_for(rival: Any, X: np.ndarray, ks: list[int], device: torch.device) -> dict[int, np.ndarray]:
+    """Masks of the k best features of every row, for each k, from one ranking: k -> bool (n, d)."""
+    if not rival.is_instance_wise:
+        return {k: np.repeat(rival.select(X[:1], k=k), len(X), axis=0) for k in ks}
+    order = torch.from_numpy(rival.scores(X)).to(device).topk(max(ks), dim=1).indices.cpu().numpy()
+    masks = {k: np.zeros(X.shape, dtype=bool) for k in ks}
+    for k, mask in masks.items():
+        np.put_along_axis(mask, order[:, :k], True, axis=1)
+    return masks
 
 
 def _own_accuracy(rival: Any, split: Split, mask: np.ndarray) -> float:

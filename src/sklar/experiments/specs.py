@@ -180,7 +180,13 @@ IMAGE_RIVALS = (
     Method("lasso", "LASSO", "rival", words(n_folds=2), words(n_folds=2)),
     Method("forest", "RF", "rival", (), words(n_trees=20)),
     Method("boosting", "boosting", "rival", (), words(n_trees=10)),
-    Method("gdfs", "GDFS", "rival", (), words(iterations=10, warmup=30, batch_size=100)),
+    Method(
+        "gdfs",
+        "GDFS",
+        "rival",
+        words(policy_hidden=256, predictor_hidden=256, warmup=3000, iterations=1500, batch_size=500),
+        words(policy_hidden=64, predictor_hidden=64, warmup=30, iterations=10, batch_size=100),
+    ),
 )
 # Most rows that the rivals without a GPU learn from; their rankings of pixels change little beyond.
 CPU_ROWS = {"lasso": 5_000, "boosting": 20_000, "forest": 60_000}
