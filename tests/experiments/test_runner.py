@@ -14,7 +14,7 @@ from sklar.experiments import runner
 from sklar.experiments.cells import Measured, cells_of, units_of
 from sklar.experiments.rows import read_rows
 from sklar.experiments.runner import reproduce
-from sklar.experiments.specs import spec_of
+from sklar.experiments.specs import SPECS, spec_of
 
 QUICK = {"quick": True, "device": "cpu", "echo": lambda text: None}
 
@@ -184,3 +184,12 @@ def test_a_killed_run_goes_on(tmp_path, counted):
         (dataset, seed) for dataset, seed, metric in keys if metric == "fdr"
     }
     assert len(keys) >= 2 * 30 * 2
+
+
+@pytest.mark.slow  # two minutes on one core: everything, in its small version
+@pytest.mark.parametrize("name", SPECS)
+def test_every_quick_version_takes_less_than_two_minutes(name, tmp_path):
+    start = time.process_time()
+    reproduce(name, out=tmp_path, **QUICK)
+    assert time.process_time() - start < 120
+    assert read_rows(tmp_path) or (tmp_path / f"{name}.json").exists()
