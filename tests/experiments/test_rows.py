@@ -55,3 +55,9 @@ def test_a_line_that_is_no_row_is_named(tmp_path):
 def test_values_that_are_no_numbers_are_refused(tmp_path):
     with RowFile(tmp_path / "rows-a.jsonl") as file, pytest.raises(ValueError, match="JSON"):
         file.add([row(value=float("nan"))])
+
+
+def test_a_file_without_rows_is_not_left_behind(tmp_path):
+    with RowFile(tmp_path / "rows-a.jsonl") as file:
+        file.add([])
+    assert list(tmp_path.iterdir()) == []

@@ -59,7 +59,7 @@ def real_split(name: str, seed: int) -> Split:
     return _load(name, 0 if name in SHARED_SPLIT else seed)
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)  # every data set and split of a figure: its methods come round to them again
 def _load(name: str, seed: int) -> Split:
     if name == "isolet":
         return Split(*load_isolet("random", seed))
@@ -73,7 +73,7 @@ def _load(name: str, seed: int) -> Split:
     return Split(*load_images(name, "train"), *load_images(name, "test"))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _judge(name: str, seed: int, settings: JudgeSettings, device_type: str) -> MaskedPredictor:
     split, device = _load(name, seed), torch.device(device_type)
     x = torch.from_numpy(scaling_of(split.x, "global").apply(split.x).astype(np.float32)).to(device)

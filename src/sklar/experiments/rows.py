@@ -72,7 +72,9 @@ class RowFile:
         return len(lines)
 
     def close(self) -> None:
-        """Let the next run have the file."""
+        """Let the next run have the file; one without rows is not left behind."""
+        if self.path.exists() and self.path.stat().st_size == 0:
+            self.path.unlink()
         self.file.close()
 
     def _lock(self) -> None:
