@@ -113,6 +113,14 @@ def report_file(
     return write_report(estimator, X, y, out, progress=echo, **words)
 
 
+def report_results(folder: str, out: str, *, echo: Callable[[str], object] = print) -> None:
+    """Draw the figures of a folder of rows that `sklar reproduce` wrote, and write the page of its results."""
+    from sklar.report.results_page import write_results_page
+
+    write_results_page(folder, out)
+    echo(f"wrote {out}")
+
+
 def guess_task(y: np.ndarray) -> str:
     """Text and few whole numbers are classes; everything else is a quantity.
 
