@@ -397,7 +397,7 @@ def test_a_demo_into_a_file(tmp_path):
         ["reproduce"],
         ["reproduce", "table-11d", "--seeds", "0"],
         ["reproduce", "table-11d", "--set", "learning_rate"],
-        ["report", "results"],
+        ["report", "no-such-folder"],
     ],
 )
 def test_wrong_usage_is_exit_code_two(arguments):
