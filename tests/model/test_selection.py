@@ -75,6 +75,8 @@ def test_a_rankers_correlation_is_norm_of_identity_plus_tau_l_lt(covariance, str
         pairs = [(i, j) for block in BLOCKS for i in block for j in block]
         for entry, (i, j) in enumerate(pairs):
             loadings[..., i, j] = choice.loadings[..., entry]
+    elif covariance == "full":  # known by its factors alone
+        loadings = model.choice.loadings(choice.hidden).tanh().unflatten(-1, (5, -1))
     else:
         loadings = choice.loadings.unflatten(-1, (5, -1))
     sigma = torch.eye(5, dtype=torch.float64) + strength * loadings @ loadings.mT

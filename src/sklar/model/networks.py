@@ -67,12 +67,14 @@ class Choice(NamedTuple):
     scores: Tensor  # alpha, (R, n, d)
     loadings: Tensor | None  # the entries of L, flat, (R, n, entries)
     sigma: Tensor | None  # (R, n, d)
+    hidden: Tensor | None = None  # (R, n, h), where L is known by its factors: act(h W + b)
 
 
 class ChoiceNet(nn.Module):
     """d - h - h - heads: the scores alpha and, for a copula, the entries of L and sigma.
 
-    `n_extra` inputs may follow the features: what a row is told besides.
+    `n_extra` inputs may follow the features: what a row is told besides. With `factored_loadings` L is not made, and
+    the hidden units it would be made of are returned instead.
 
     The paper's text puts tanh on L and ReLU on sigma, its Algorithm 4 the reverse: `loadings_activation`
     chooses L's, and sigma gets the other. ReLU loadings can only make correlations positive.
@@ -88,10 +90,12 @@ class ChoiceNet(nn.Module):
         with_sigma: bool = False,
         activation: str = "relu",
         loadings_activation: str = "tanh",
+        factored_loadings: bool = False,
         replicas: int = 1,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        self.factored_loadings = factored_loadings
         self.activation = ACTIVATIONS[activation]
         self.loadings_activation = ACTIVATIONS[loadings_activation]
         self.sigma_activation = ACTIVATIONS["relu" if loadings_activation == "tanh" else "tanh"]
@@ -105,6 +109,8 @@ class ChoiceNet(nn.Module):
         """Scores for every row of x (R, n, d); with `heads`, the copula's parameters too."""
         h = self.activation(self.second(self.activation(self.first(x))))
         loadings = sigma = None
+        if heads and self.factored_loadings:
+            return Choice(self.scores(h), None, None, h)
         if heads and self.loadings is not None:
             loadings = self.loadings_activation(self.loadings(h))
         if heads and self.sigma is not None:

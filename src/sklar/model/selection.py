@@ -8,8 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from sklar import kernels
 from sklar.model import binary_mask, copula, topk_mask
-from sklar.model.covariance import BlockDiagonal, BlockLayout, Covariance, FullRank, Independent, LowRank
+from sklar.model.covariance import BlockDiagonal, BlockLayout, Covariance, FullRankHead, Independent, LowRank
 from sklar.model.networks import Choice, ChoiceNet, PredictNet
 
 COVARIANCES = ("low-rank", "full", "block", "independent")
@@ -70,7 +71,11 @@ class GateModel(nn.Module):
     def sample(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
         """One mask a row, drawn from the copula; hard forward, relaxed backward: (*batch_shape, d)."""
         a = self.architecture
-        s = copula.standard_draw(self.covariance(choice), batch_shape, generator)
+        covariance = self.covariance(choice)
+        if a.k is None and isinstance(covariance, LowRank):
+            parts = covariance.parts(batch_shape, generator)
+            return kernels.low_rank_mask(choice.scores, covariance.loadings, covariance.sigma, *parts, a.temperature)
+        s = copula.standard_draw(covariance, batch_shape, generator)
         if a.k is None:
             noise = copula.logistic(s)
             relaxed = binary_mask.relaxed_mask(choice.scores, noise, a.temperature)
@@ -101,6 +106,7 @@ class SelectionModel(GateModel):
             with_sigma=a.covariance == "low-rank" and a.k is None,
             activation=a.activation,
             loadings_activation=a.loadings_activation,
+            factored_loadings=a.covariance == "full",
             replicas=a.replicas,
             generator=generator,
         )
@@ -131,6 +137,11 @@ class SelectionModel(GateModel):
         """The covariance of every row's gates, from ChoiceNet's heads."""
         a = self.architecture
         ones = choice.scores.new_ones(a.n_features)
+        if choice.hidden is not None and self.choice.loadings is not None:
+            head = (choice.hidden, self.choice.loadings.weight, self.choice.loadings.bias, a.loadings_activation)
+            if a.k is None:
+                return FullRankHead(*head, torch.zeros_like(ones))
+            return FullRankHead(*head, ones, a.correlation_strength**0.5)
         if choice.loadings is None:
             return Independent(ones)
         loadings, sigma = choice.loadings, choice.sigma
@@ -138,8 +149,7 @@ class SelectionModel(GateModel):
             loadings, sigma = loadings * a.correlation_strength**0.5, ones
         if self.layout is not None:
             return BlockDiagonal(loadings, self.layout, sigma)
-        loadings = loadings.unflatten(-1, (a.n_features, -1))
-        return FullRank(loadings, sigma) if sigma is None else LowRank(loadings, sigma)
+        return LowRank(loadings.unflatten(-1, (a.n_features, -1)), ones if sigma is None else sigma)
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """PredictNet on x * z."""
