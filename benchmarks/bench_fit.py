@@ -4,7 +4,7 @@
 
 With TPR and FDR of what each selects for rows it was not fitted on (LassoNet and TabNet: see `selected`). INVASE's
 iterations and TabNet's epochs are all alike: they are timed on a share and the rest is multiplied up (--share 1 runs
-all; only then are TPR and FDR theirs). All run on one thread: threads that wait for each other burn CPU time on all sides.
+all; only then are TPR and FDR theirs). All run on one thread: threads that wait for each other burn CPU time.
 LassoNet and TabNet come from the packages `lassonet` and `pytorch-tabnet`, where installed.
 """
 

@@ -1,4 +1,4 @@
-"""Line 5: which features decide a row, `select` against LIME, KernelSHAP, L2X and INVASE; and ten million rows streamed.
+"""Line 5: features of a row, `select` against LIME, KernelSHAP, L2X and INVASE; and ten million rows streamed.
 
 LIME and KernelSHAP explain our PredictNet, trained on all features of Syn4: they ask it about thousands of perturbed
 rows for every row they explain. `select`, L2X and INVASE are one pass of a network. Nothing that is made once for all

@@ -171,5 +171,20 @@ _answers(
     sklar predict model.sklar new.csv --out predictions.csv""",
 )
 
+
+@main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def bench(words: tuple[str, ...]) -> None:
+    """Measure every claim about speed against its rival, in one run (in a clone of the repository).
+
+    \b
+    sklar bench --quick
+    sklar bench --lines 1 2 3 --device cuda
+    """
+    from sklar.workflow import run_benchmarks
+
+    run_benchmarks(words)
+
+
 if __name__ == "__main__":
     sys.exit(main())

@@ -62,6 +62,27 @@ def answer_file(what: str, model: str, data: str, out: str) -> int:
     return len(X)
 
 
+def run_benchmarks(words: Iterable[str]) -> None:
+    """Run the benchmarks of the repository that this package was installed from, or that is the present folder."""
+    import importlib.util
+    from pathlib import Path
+
+    import sklar
+
+    places = [folder / "benchmarks" / "run.py" for folder in (Path(sklar.__file__).parents[2], Path.cwd())]
+    script = next((place for place in places if place.is_file()), None)
+    if script is None:
+        raise FileNotFoundError(
+            "the benchmarks are not part of the installed package: run `sklar bench` in a clone of the repository"
+        )
+    specification = importlib.util.spec_from_file_location("sklar_benchmarks", script)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    module.main(list(words))
+
+
 def guess_task(y: np.ndarray) -> str:
     """Text and few whole numbers are classes; everything else is a quantity.
 

@@ -57,7 +57,7 @@ def assert_as_good_as_torch(name, arguments, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
-@pytest.mark.parametrize(("replicas", "n", "d", "r"), [(1, 1, 1, 1), (2, 37, 19, 5), (1, 70, 33, 17)])
+@pytest.mark.parametrize(("replicas", "n", "d", "r"), [(1, 1, 1, 1), (2, 70, 5, 17), (1, 3, 35, 2)])
 def test_full_draw(replicas, n, d, r, activation, dtype):
     arguments = [
         draw(replicas, n, r, seed=0, dtype=dtype),
@@ -71,7 +71,7 @@ def test_full_draw(replicas, n, d, r, activation, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("temperature", [0.3, 1.0])
-@pytest.mark.parametrize(("shape", "p"), [((1,), 1), ((2, 11, 19), 5), ((300, 7), 8), ((3, 5), 33)])
+@pytest.mark.parametrize(("shape", "p"), [((1,), 1), ((2, 11, 19), 5), ((60, 7), 8), ((3, 5), 33)])
 def test_low_rank_mask(shape, p, temperature, dtype):
     rows = shape[:-1]
     arguments = [

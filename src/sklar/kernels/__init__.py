@@ -19,6 +19,8 @@ from sklar.kernels import reference
 
 __all__ = ["full_draw", "low_rank_mask", "relaxed_topk", "using", "which_ran"]
 
+FUSED_TYPES = (torch.float32, torch.bfloat16)
+
 _forced: list[str] = []
 _ran: dict[str, str] = {}
 
@@ -26,7 +28,8 @@ _ran: dict[str, str] = {}
 def full_draw(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activation: str) -> tuple[Tensor, Tensor]:
     """q = L zeta and the squared lengths of L's rows, for L = act(h W + b) that is never stored.
 
-    hidden (R, n, r), weight (R, r, d d), bias (R, 1, d d), zeta (R, n, d); activation "tanh" or "relu".
+    hidden (R, n, r), weight (R, r, d d), bias (R, 1, d d), zeta (R, n, d); activation "tanh" or "relu". The first three
+    may be bfloat16 where zeta is float32, on a GPU: L is then made from these, and summed in float32.
 
     Examples
     --------
@@ -34,7 +37,7 @@ def full_draw(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activa
     >>> [t.tolist() for t in full_draw(h, w, b, zeta, "relu")]
     [[[[2.0, 2.0]]], [[[2.0, 2.0]]]]
     """
-    fused = not zeta.requires_grad
+    fused = not zeta.requires_grad and hidden.dtype in FUSED_TYPES
     return _implementation("full_draw", zeta, fused).full_draw(hidden, weight, bias, zeta, activation)
 
 
@@ -101,7 +104,7 @@ def using(implementation: str) -> Iterator[None]:
 def _implementation(name: str, tensor: Tensor, fused: bool) -> ModuleType:
     """Triton for what it can do, on a GPU or where it is forced."""
     wanted = _forced[-1] if _forced else "triton" if tensor.is_cuda and _has_triton() else "reference"
-    if wanted == "triton" and fused and tensor.dtype in (torch.float32, torch.bfloat16):
+    if wanted == "triton" and fused and tensor.dtype in FUSED_TYPES:
         _ran[name] = "triton"
         from sklar.kernels import _triton
 

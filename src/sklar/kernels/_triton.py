@@ -1,7 +1,6 @@
 """The three costly steps fused, in Triton: what `reference` makes in chunks is made here in registers.
 
-Kernels compute in float32 whatever the tensors' type. A product of float32 operands is taken as three TF32 products
-(tf32x3), which loses nothing; one of bfloat16 operands as it is.
+Kernels compute in float32 whatever the tensors' type; products of bfloat16 operands are taken by the matrix units.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from torch import Tensor
 
 from sklar.kernels.reference import LARGEST_GRADIENT
 
-PROGRAMS = 264  # that walk through work of any size with a buffer each: two for each multiprocessor of a large GPU
-BUFFER_ENTRIES = 2**24  # of all these buffers together, at most
+PROGRAMS = 1056  # where their number is free: eight for each multiprocessor of a large GPU
+BUFFER_ENTRIES = 2**24  # of the programs' own buffers together, at most
 WIDEST_ROW = 16384  # of the top-k recursion: a row must fit into one program's registers
 
 
@@ -177,29 +176,58 @@ def _blocks_of(loadings: Tensor) -> tuple[tuple[int], dict[str, int]]:
 
 
 @triton.jit
-def _product(a, b, UPCAST: tl.constexpr):
-    if UPCAST:  # the interpreter has no bfloat16 product
-        a, b = a.to(tl.float32), b.to(tl.float32)
-    return tl.dot(a, b, input_precision="tf32x3")
+def _product(a, b, PRECISION: tl.constexpr):
+    if PRECISION == "interpreted":  # the interpreter has no bfloat16 product
+        return tl.dot(a.to(tl.float32), b.to(tl.float32))
+    return tl.dot(a, b, input_precision=PRECISION)
 
 
 @triton.jit
-def _tile(hidden, weight, bias, i, j, d, r, BR: tl.constexpr, TANH: tl.constexpr, UPCAST: tl.constexpr):
-    """Entries L[:, i, j] of some rows, with the weights they came from."""
+def _weights(weight, bias, i, j, d, r, BR: tl.constexpr):
+    """The weights and biases that entries L[i, j] are made of: (BR, BJ), (BJ,)."""
     unit = tl.arange(0, BR)
-    column = i * d + j
-    cells = unit[:, None].to(tl.int64) * (d * d) + column[None, :]
+    cells = unit[:, None].to(tl.int64) * (d * d) + (i * d + j)[None, :]
     w = tl.load(weight + cells, mask=(unit < r)[:, None] & (j < d)[None, :], other=0.0)
-    b = tl.load(bias + column, mask=j < d, other=0.0).to(tl.float32)
-    before = _product(hidden, w, UPCAST) + b[None, :]
-    entry = _tanh(before) if TANH else tl.maximum(before, 0.0)
-    return entry, w
+    return w, tl.load(bias + i * d + j, mask=j < d, other=0.0).to(tl.float32)
+
+
+@triton.jit
+def _entries(h, w, b, TANH: tl.constexpr, FAST: tl.constexpr, PRECISION: tl.constexpr):
+    """Entries of L for some rows: act(h W + b)."""
+    before = _product(h, w, PRECISION) + b[None, :]
+    if not TANH:
+        return tl.maximum(before, 0.0)
+    if FAST:  # right to 2^-11, more than bfloat16 can hold
+        return tl.inline_asm_elementwise("tanh.approx.f32 $0, $1;", "=f,f", [before], tl.float32, is_pure=True, pack=1)
+    return _tanh(before)
+
+
+@triton.jit
+def _hidden(hidden, row, n, r, BR: tl.constexpr):
+    unit = tl.arange(0, BR)
+    return tl.load(hidden + row[:, None] * r + unit[None, :], mask=(row < n)[:, None] & (unit < r)[None, :], other=0.0)
+
+
+@triton.jit
+def _rows(table, row, j, n, d):
+    return tl.load(table + row[:, None] * d + j[None, :], mask=(row < n)[:, None] & (j < d)[None, :], other=0.0).to(
+        tl.float32
+    )
+
+
+@triton.jit
+def _push(entry, z, d_q, d_squares, row, i, n, d, TANH: tl.constexpr):
+    """The gradient of h W + b: (dq zeta + 2 L dsquares) times the activation's slope, which L itself tells."""
+    up = tl.load(d_q + row * d + i, mask=row < n, other=0.0).to(tl.float32)
+    wide = 2.0 * tl.load(d_squares + row * d + i, mask=row < n, other=0.0).to(tl.float32)
+    push = up[:, None] * z + entry * wide[:, None]
+    return push * (1.0 - entry * entry) if TANH else tl.where(entry > 0.0, push, 0.0)
 
 
 @triton.jit
 def _draw_kernel(
-    hidden, weight, bias, zeta, q, squares, n, d, r,
-    TANH: tl.constexpr, UPCAST: tl.constexpr, BN: tl.constexpr, BJ: tl.constexpr, BR: tl.constexpr, BI: tl.constexpr,
+    hidden, weight, bias, zeta, q, squares, n, d, r, TANH: tl.constexpr, FAST: tl.constexpr, PRECISION: tl.constexpr,
+    BN: tl.constexpr, BJ: tl.constexpr, BR: tl.constexpr, BI: tl.constexpr,
 ):  # fmt: skip
     """BN rows, BI rows of L: the draws zeta of these rows stay in the cache from one row of L to the next."""
     row = tl.program_id(1) * BN + tl.arange(0, BN)
@@ -207,72 +235,76 @@ def _draw_kernel(
     hidden, zeta = hidden + replica * n * r, zeta + replica * n * d
     q, squares = q + replica * n * d, squares + replica * n * d
     weight, bias = weight + replica * r * d * d, bias + replica * d * d
-    unit = tl.arange(0, BR)
-    h = tl.load(hidden + row[:, None] * r + unit[None, :], mask=(row < n)[:, None] & (unit < r)[None, :], other=0.0)
+    h = _hidden(hidden, row, n, r, BR)
     for step in range(BI):
         i = tl.program_id(0) * BI + step
         if i < d:
-            total = tl.zeros((BN,), tl.float32)
-            length = tl.zeros((BN,), tl.float32)
+            total = tl.zeros((BN, BJ), tl.float32)  # summed over j once, at the end: a sum needs all threads
+            length = tl.zeros((BN, BJ), tl.float32)
             for first in range(0, d, BJ):
                 j = first + tl.arange(0, BJ)
-                entry = _tile(h, weight, bias, i, j, d, r, BR, TANH, UPCAST)[0]
-                z = tl.load(zeta + row[:, None] * d + j[None, :], mask=(row < n)[:, None] & (j < d)[None, :], other=0.0)
-                total += tl.sum(entry * z.to(tl.float32), 1)
-                length += tl.sum(entry * entry, 1)
-            tl.store(q + row * d + i, total.to(q.dtype.element_ty), mask=row < n)
-            tl.store(squares + row * d + i, length.to(squares.dtype.element_ty), mask=row < n)
+                w, b = _weights(weight, bias, i, j, d, r, BR)
+                entry = _entries(h, w, b, TANH, FAST, PRECISION)
+                total += entry * _rows(zeta, row, j, n, d)
+                length += entry * entry
+            tl.store(q + row * d + i, tl.sum(total, 1).to(q.dtype.element_ty), mask=row < n)
+            tl.store(squares + row * d + i, tl.sum(length, 1).to(squares.dtype.element_ty), mask=row < n)
 
 
 @triton.jit
-def _draw_gradient_kernel(
-    hidden, weight, bias, zeta, d_q, d_squares, d_hidden, d_weight, d_bias, n, d, r, tiles, programs,
-    TANH: tl.constexpr, UPCAST: tl.constexpr, BN: tl.constexpr, BJ: tl.constexpr, BR: tl.constexpr,
-    OF_WEIGHT: tl.constexpr, OF_HIDDEN: tl.constexpr,
+def _weight_gradient_kernel(
+    hidden, weight, bias, zeta, d_q, d_squares, d_weight, d_bias, n, d, r,
+    TANH: tl.constexpr, FAST: tl.constexpr, PRECISION: tl.constexpr,
+    BN: tl.constexpr, BJ: tl.constexpr, BR: tl.constexpr,
 ):  # fmt: skip
-    """Each program takes tiles of W in turn, all rows through each.
-
-    A tile's own gradient stays in registers; that of the hidden units is added up in the program's own buffer, so
-    that nothing is added atomically and a run can be repeated to the bit.
-    """
-    replica = tl.program_id(1).to(tl.int64)
+    """A tile of W, all rows through it."""
+    replica = tl.program_id(2).to(tl.int64)
     hidden, zeta = hidden + replica * n * r, zeta + replica * n * d
     d_q, d_squares = d_q + replica * n * d, d_squares + replica * n * d
     weight, bias = weight + replica * r * d * d, bias + replica * d * d
     d_weight, d_bias = d_weight + replica * r * d * d, d_bias + replica * d * d
-    d_hidden += (replica * programs + tl.program_id(0)) * n * BR
+    i = tl.program_id(1)
+    j = tl.program_id(0) * BJ + tl.arange(0, BJ)
+    w, b = _weights(weight, bias, i, j, d, r, BR)
+    of_weight = tl.zeros((BR, BJ), tl.float32)
+    of_bias = tl.zeros((BN, BJ), tl.float32)
+    for first in range(0, n, BN):
+        row = first + tl.arange(0, BN)
+        h = _hidden(hidden, row, n, r, BR)
+        entry = _entries(h, w, b, TANH, FAST, PRECISION)
+        push = _push(entry, _rows(zeta, row, j, n, d), d_q, d_squares, row, i, n, d, TANH)
+        of_bias += push
+        of_weight += _product(tl.trans(h), push.to(w.dtype), PRECISION)
     unit = tl.arange(0, BR)
-    for tile in range(tl.program_id(0), tiles, programs):
-        i = tile // tl.cdiv(d, BJ)
-        j = tile % tl.cdiv(d, BJ) * BJ + tl.arange(0, BJ)
-        of_weight = tl.zeros((BR, BJ), tl.float32)
-        of_bias = tl.zeros((BJ,), tl.float32)
-        for first in range(0, n, BN):
-            row = first + tl.arange(0, BN)
-            there = row < n
-            h = tl.load(hidden + row[:, None] * r + unit[None, :], mask=there[:, None] & (unit < r)[None, :], other=0.0)
-            entry, w = _tile(h, weight, bias, i, j, d, r, BR, TANH, UPCAST)
-            z = tl.load(zeta + row[:, None] * d + j[None, :], mask=there[:, None] & (j < d)[None, :], other=0.0)
-            up = tl.load(d_q + row * d + i, mask=there, other=0.0).to(tl.float32)
-            wide = tl.load(d_squares + row * d + i, mask=there, other=0.0).to(tl.float32)
-            push = up[:, None] * z.to(tl.float32) + 2.0 * entry * wide[:, None]
-            push = push * (1.0 - entry * entry) if TANH else tl.where(entry > 0.0, push, 0.0)
-            if OF_WEIGHT:
-                of_bias += tl.sum(push, 0)
-            push = push.to(w.dtype)
-            if OF_WEIGHT:
-                of_weight += _product(tl.trans(h), push, UPCAST)
-            if OF_HIDDEN:
-                mine = d_hidden + row[:, None] * BR + unit[None, :]
-                so_far = tl.load(mine, mask=there[:, None], other=0.0)
-                so_far += _product(push, tl.trans(w), UPCAST)
-                tl.store(mine, so_far, mask=there[:, None])
-        if OF_WEIGHT:
-            cells = unit[:, None].to(tl.int64) * (d * d) + (i * d + j)[None, :]
-            inside = (unit < r)[:, None] & (j < d)[None, :]
-            tl.store(d_weight + cells, of_weight.to(d_weight.dtype.element_ty), mask=inside)
-            tl.store(d_bias + i * d + j, of_bias.to(d_bias.dtype.element_ty), mask=j < d)
-        tl.debug_barrier()
+    cells = unit[:, None].to(tl.int64) * (d * d) + (i * d + j)[None, :]
+    inside = (unit < r)[:, None] & (j < d)[None, :]
+    tl.store(d_weight + cells, of_weight.to(d_weight.dtype.element_ty), mask=inside)
+    tl.store(d_bias + i * d + j, tl.sum(of_bias, 0).to(d_bias.dtype.element_ty), mask=j < d)
+
+
+@triton.jit
+def _hidden_gradient_kernel(
+    hidden, weight, bias, zeta, d_q, d_squares, d_hidden, n, d, r, chunks,
+    TANH: tl.constexpr, FAST: tl.constexpr, PRECISION: tl.constexpr,
+    BN: tl.constexpr, BJ: tl.constexpr, BR: tl.constexpr,
+):  # fmt: skip
+    """BN rows, every `chunks`-th row of L; summed over these afterwards, so that a run can be repeated to the bit."""
+    row = tl.program_id(1) * BN + tl.arange(0, BN)
+    replica = tl.program_id(2).to(tl.int64)
+    hidden, zeta = hidden + replica * n * r, zeta + replica * n * d
+    d_q, d_squares = d_q + replica * n * d, d_squares + replica * n * d
+    weight, bias = weight + replica * r * d * d, bias + replica * d * d
+    h = _hidden(hidden, row, n, r, BR)
+    total = tl.zeros((BN, BR), tl.float32)
+    for i in range(tl.program_id(0), d, chunks):
+        for first in range(0, d, BJ):
+            j = first + tl.arange(0, BJ)
+            w, b = _weights(weight, bias, i, j, d, r, BR)
+            entry = _entries(h, w, b, TANH, FAST, PRECISION)
+            push = _push(entry, _rows(zeta, row, j, n, d), d_q, d_squares, row, i, n, d, TANH)
+            total += _product(push.to(w.dtype), tl.trans(w), PRECISION)
+    mine = d_hidden + ((replica * chunks + tl.program_id(0)) * n + row[:, None]) * BR + tl.arange(0, BR)[None, :]
+    tl.store(mine, total, mask=(row < n)[:, None])
 
 
 def full_draw(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activation: str) -> tuple[Tensor, Tensor]:
@@ -281,9 +313,22 @@ def full_draw(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activa
 
 
 INTERPRETED = not isinstance(_draw_kernel, triton.runtime.JITFunction)
-FORWARD_BLOCKS = {"BN": 64, "BJ": 64, "BI": 4, "num_warps": 4}
-BACKWARD_BLOCKS = {"BN": 64, "BJ": 32, "num_warps": 4}
-BACKWARD_PARTS: tuple[dict[str, bool], ...] = ({"OF_WEIGHT": True, "OF_HIDDEN": True},)
+# Rows and columns of a tile, warps, and how float32 operands are multiplied: the quickest on an H200 at the shape of
+# MNIST (see benchmarks/README.md) whose error stays below twice plain torch's. Three TF32 products (tf32x3) are quicker
+# than float32's own (ieee) but not exact enough for the squares of the forward pass.
+Blocks = dict[str, Any]
+FORWARD: dict[torch.dtype, Blocks] = {
+    torch.float32: {"BN": 64, "BJ": 32, "BI": 4, "num_warps": 8, "PRECISION": "ieee"},
+    torch.bfloat16: {"BN": 64, "BJ": 32, "BI": 4, "num_warps": 4, "PRECISION": "ieee"},
+}
+OF_WEIGHT: dict[torch.dtype, Blocks] = {
+    torch.float32: {"BN": 64, "BJ": 64, "num_warps": 4, "PRECISION": "tf32x3"},
+    torch.bfloat16: {"BN": 64, "BJ": 32, "num_warps": 4, "PRECISION": "ieee"},
+}
+OF_HIDDEN: dict[torch.dtype, Blocks] = {
+    torch.float32: {"BN": 64, "BJ": 16, "num_warps": 4, "PRECISION": "tf32x3"},
+    torch.bfloat16: {"BN": 32, "BJ": 32, "num_warps": 2, "PRECISION": "ieee"},
+}
 
 
 class _FullDraw(torch.autograd.Function):
@@ -296,7 +341,7 @@ class _FullDraw(torch.autograd.Function):
         ctx.activation = activation
         q, squares = torch.empty_like(tensors[3]), torch.empty_like(tensors[3])
         (replicas, n, r), d = hidden.shape, zeta.shape[-1]
-        words = {**FORWARD_BLOCKS, "BR": _padded(r), "TANH": activation == "tanh", "UPCAST": INTERPRETED}
+        words = _draw_words(hidden, activation, FORWARD)
         grid = (triton.cdiv(d, words["BI"]), triton.cdiv(n, words["BN"]), replicas)
         _draw_kernel[grid](*tensors, q, squares, n, d, r, **words)
         return q, squares
@@ -305,23 +350,31 @@ class _FullDraw(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         hidden, weight, bias, zeta = ctx.saved_tensors
         (replicas, n, r), d = hidden.shape, zeta.shape[-1]
-        words = {**BACKWARD_BLOCKS, "BR": _padded(r), "TANH": ctx.activation == "tanh", "UPCAST": INTERPRETED}
-        words["BJ"] = min(words["BJ"], 2048 // words["BR"])  # a tile's gradient must stay in registers
-        tiles = d * triton.cdiv(d, words["BJ"])
-        programs = max(1, min(PROGRAMS, tiles, BUFFER_ENTRIES // (replicas * n * words["BR"])))
-        buffer = hidden.new_zeros((replicas, programs, n, words["BR"]), dtype=torch.float32)
+        tensors = (hidden, weight, bias, zeta, *(g.contiguous() for g in gradients))
         d_weight, d_bias = torch.empty_like(weight), torch.empty_like(bias)
-        push = [g.contiguous() for g in gradients]
-        for part in BACKWARD_PARTS:
-            _draw_gradient_kernel[(programs, replicas)](
-                hidden, weight, bias, zeta, *push, buffer, d_weight, d_bias, n, d, r, tiles, programs, **words, **part
-            )
-        return buffer.sum(1)[..., :r].to(hidden.dtype), d_weight, d_bias, None, None
+        words = _draw_words(hidden, ctx.activation, OF_WEIGHT)
+        grid = (triton.cdiv(d, words["BJ"]), d, replicas)
+        _weight_gradient_kernel[grid](*tensors, d_weight, d_bias, n, d, r, **words)
+        words = _draw_words(hidden, ctx.activation, OF_HIDDEN)
+        blocks = triton.cdiv(n, words["BN"])
+        chunks = min(d, triton.cdiv(PROGRAMS, blocks * replicas))
+        parts = hidden.new_empty((replicas, chunks, n, words["BR"]), dtype=torch.float32)
+        _hidden_gradient_kernel[(chunks, blocks, replicas)](*tensors, parts, n, d, r, chunks, **words)
+        return parts.sum(1)[..., :r].to(hidden.dtype), d_weight, d_bias, None, None
 
 
-def _padded(r: int) -> int:
-    """Hidden units as a matrix unit takes them."""
-    return max(16, triton.next_power_of_2(r))
+def _draw_words(hidden: Tensor, activation: str, blocks: dict[torch.dtype, Blocks]) -> dict[str, Any]:
+    """The constants of a kernel; wider hidden layers leave fewer registers for a tile."""
+    words = blocks[hidden.dtype]
+    units = max(16, triton.next_power_of_2(hidden.shape[-1]))
+    return {
+        **words,
+        "BJ": max(16, min(words["BJ"], 4096 // units)),
+        "BR": units,
+        "TANH": activation == "tanh",
+        "FAST": hidden.dtype == torch.bfloat16 and not INTERPRETED,
+        "PRECISION": "interpreted" if INTERPRETED else words["PRECISION"],
+    }
 
 
 # The top-k recursion: one row a program.
@@ -422,7 +475,7 @@ class _RelaxedTopK(torch.autograd.Function):
         n = keys.numel() // d
         out = torch.empty_like(keys)
         if n:
-            programs = max(1, min(2 * PROGRAMS, n, BUFFER_ENTRIES // (k * d)))
+            programs = max(1, min(PROGRAMS, n, BUFFER_ENTRIES // (k * d)))
             buffer = keys.new_empty((programs, k, d), dtype=torch.float32)
             words = {**_row_words(d), "LARGEST": LARGEST_GRADIENT}
             push = gradients[0].contiguous()

@@ -54,7 +54,7 @@ def full_draw(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activa
 
     hidden (R, n, r), weight (R, r, d d), bias (R, 1, d d), zeta (R, n, d) -> (R, n, d), (R, n, d).
     """
-    return _FullDraw.apply(hidden, weight, bias, zeta, activation)
+    return _FullDraw.apply(*(part.to(zeta.dtype) for part in (hidden, weight, bias)), zeta, activation)
 
 
 class _FullDraw(torch.autograd.Function):
