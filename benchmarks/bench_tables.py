@@ -4,7 +4,7 @@
 
 The data sets are Syn1-6 at d = 11, at d = 100, and at d = 100 with correlation .5. Seeds and data sets of one setting
 train side by side; the folds are replicas, and the selector learns all penalties of the path in one training. The rival
-is the same, one data set at a time, timed on one and multiplied up. --share runs a share of the steps and multiplies up.
+is the same, one data set at a time, timed on one and multiplied up. --share runs a share of the steps.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from sklar.cli import WORDS, main
 from tests.helpers import QUICK, toy_rows
 
 QUICK_OPTIONS = [text for word, value in QUICK.items() for text in (f"--{word.replace('_', '-')}", str(value))]
-COMMANDS = ["demo", "fit", "predict", "rank", "select"]
+COMMANDS = ["bench", "demo", "fit", "predict", "rank", "select"]
 
 
 def run(*arguments):

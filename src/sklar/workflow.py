@@ -62,8 +62,11 @@ def answer_file(what: str, model: str, data: str, out: str) -> int:
     return len(X)
 
 
-def run_benchmarks(words: Iterable[str]) -> None:
-    """Run the benchmarks of the repository that this package was installed from, or that is the present folder."""
+def run_benchmarks(lines: Iterable[int] = (), device: str = "auto", quick: bool = False) -> None:
+    """Run the benchmarks of the repository that this package was installed from, or that is the present folder.
+
+    All seven lines, or those given; each prints a table of ratios.
+    """
     import importlib.util
     from pathlib import Path
 
@@ -80,7 +83,8 @@ def run_benchmarks(words: Iterable[str]) -> None:
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
-    module.main(list(words))
+    chosen = ["--lines", *map(str, lines)] if lines else []
+    module.main([*chosen, "--device", device, *(["--quick"] if quick else [])])
 
 
 def guess_task(y: np.ndarray) -> str:
