@@ -75,8 +75,6 @@ def test_a_rankers_correlation_is_norm_of_identity_plus_tau_l_lt(covariance, str
         pairs = [(i, j) for block in BLOCKS for i in block for j in block]
         for entry, (i, j) in enumerate(pairs):
             loadings[..., i, j] = choice.loadings[..., entry]
-    elif covariance == "full":  # known by its factors alone
-        loadings = model.choice.loadings(choice.hidden).tanh().unflatten(-1, (5, -1))
     else:
         loadings = choice.loadings.unflatten(-1, (5, -1))
     sigma = torch.eye(5, dtype=torch.float64) + strength * loadings @ loadings.mT
@@ -126,3 +124,13 @@ def test_the_generators_fix_weights_and_draws(global_seeds_untouched):
     first, second = (model_of()(rows(), seeded(5)) for _ in range(2))
     assert torch.equal(first.mask, second.mask)
     assert torch.equal(first.output, second.output)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_a_full_draw_by_its_factors_is_the_draw_with_L_stored(k):
+    model = model_of("full", k).double()
+    x = rows(6).double()
+    masks = [model.sample(model.choice(x, factored=factored), (1, 6), seeded(2)) for factored in (True, False)]
+    torch.testing.assert_close(*masks)
+    shared = [model.sample(model.choice(x, factored=factored), (1, 1), seeded(2)) for factored in (True, False)]
+    torch.testing.assert_close(*shared)

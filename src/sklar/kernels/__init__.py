@@ -54,7 +54,9 @@ def low_rank_mask(
     >>> low_rank_mask(scores, loadings, sigma, torch.zeros(1), torch.zeros(2), 1.0).tolist()
     [1.0, 0.0]
     """
-    fused = loadings.shape[:-1] == scores.shape and scores.numel() > 0
+    # nothing that rows share: neither loadings nor draws
+    alike = loadings.shape[:-1] == eps.shape == scores.shape and xi.shape[:-1] == scores.shape[:-1]
+    fused = alike and scores.numel() > 0
     implementation = _implementation("low_rank_mask", scores, fused)
     return implementation.low_rank_mask(scores, loadings, sigma, xi, eps, temperature)
 

@@ -66,7 +66,7 @@ class _FullDraw(torch.autograd.Function):
     ) -> tuple[Tensor, Tensor]:
         ctx.save_for_backward(hidden, weight, bias, zeta)
         ctx.activation = activation
-        q, squares = torch.empty_like(zeta), torch.empty_like(zeta)
+        q, squares = (torch.empty(zeta.shape, dtype=zeta.dtype, device=zeta.device) for _ in range(2))
         for rows, columns in _rows_of_loadings(zeta):
             loadings = _loadings(hidden, weight[..., columns], bias[..., columns], zeta, activation)  # (R, n, c, d)
             q[..., rows] = (loadings @ zeta.unsqueeze(-1)).squeeze(-1)
@@ -78,7 +78,7 @@ class _FullDraw(torch.autograd.Function):
         d_q, d_squares = gradients
         hidden, weight, bias, zeta = ctx.saved_tensors
         d_hidden, d_weight, d_bias = torch.zeros_like(hidden), torch.empty_like(weight), torch.empty_like(bias)
-        d_zeta = torch.zeros_like(zeta) if ctx.needs_input_grad[3] else None
+        d_zeta = zeta.new_zeros(zeta.shape) if ctx.needs_input_grad[3] else None
         for rows, columns in _rows_of_loadings(zeta):
             loadings = _loadings(hidden, weight[..., columns], bias[..., columns], zeta, ctx.activation)
             if d_zeta is not None:

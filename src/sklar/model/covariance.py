@@ -164,6 +164,7 @@ class FullRankHead(Covariance):
     def _pass(self, xi: Tensor) -> tuple[Tensor, Tensor]:
         """L xi and the squared lengths of L's rows."""
         hidden, weight, bias = self.head
+        xi = xi.expand(*hidden.shape[:-1], -1)  # rows may share a draw
         q, squares = kernels.full_draw(hidden, weight, bias, xi, self.activation)
         return self.scale * q, self.scale**2 * squares
 

@@ -73,8 +73,7 @@ class Choice(NamedTuple):
 class ChoiceNet(nn.Module):
     """d - h - h - heads: the scores alpha and, for a copula, the entries of L and sigma.
 
-    `n_extra` inputs may follow the features: what a row is told besides. With `factored_loadings` L is not made, and
-    the hidden units it would be made of are returned instead.
+    `n_extra` inputs may follow the features: what a row is told besides.
 
     The paper's text puts tanh on L and ReLU on sigma, its Algorithm 4 the reverse: `loadings_activation`
     chooses L's, and sigma gets the other. ReLU loadings can only make correlations positive.
@@ -90,12 +89,10 @@ class ChoiceNet(nn.Module):
         with_sigma: bool = False,
         activation: str = "relu",
         loadings_activation: str = "tanh",
-        factored_loadings: bool = False,
         replicas: int = 1,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
-        self.factored_loadings = factored_loadings
         self.activation = ACTIVATIONS[activation]
         self.loadings_activation = ACTIVATIONS[loadings_activation]
         self.sigma_activation = ACTIVATIONS["relu" if loadings_activation == "tanh" else "tanh"]
@@ -105,11 +102,14 @@ class ChoiceNet(nn.Module):
         self.loadings = StackedLinear(replicas, hidden, n_loadings, generator) if n_loadings else None
         self.sigma = StackedLinear(replicas, hidden, n_features, generator) if with_sigma else None
 
-    def forward(self, x: Tensor, heads: bool = True) -> Choice:
-        """Scores for every row of x (R, n, d); with `heads`, the copula's parameters too."""
+    def forward(self, x: Tensor, heads: bool = True, factored: bool = False) -> Choice:
+        """Scores for every row of x (R, n, d); with `heads`, the copula's parameters too.
+
+        With `factored` L is not made, and the hidden units it would be made of are returned instead.
+        """
         h = self.activation(self.second(self.activation(self.first(x))))
         loadings = sigma = None
-        if heads and self.factored_loadings:
+        if factored:
             return Choice(self.scores(h), None, None, h)
         if heads and self.loadings is not None:
             loadings = self.loadings_activation(self.loadings(h))

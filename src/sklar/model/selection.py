@@ -10,7 +10,15 @@ from torch import Tensor, nn
 
 from sklar import kernels
 from sklar.model import binary_mask, copula, topk_mask
-from sklar.model.covariance import BlockDiagonal, BlockLayout, Covariance, FullRankHead, Independent, LowRank
+from sklar.model.covariance import (
+    BlockDiagonal,
+    BlockLayout,
+    Covariance,
+    FullRank,
+    FullRankHead,
+    Independent,
+    LowRank,
+)
 from sklar.model.networks import Choice, ChoiceNet, PredictNet
 
 COVARIANCES = ("low-rank", "full", "block", "independent")
@@ -106,7 +114,6 @@ class SelectionModel(GateModel):
             with_sigma=a.covariance == "low-rank" and a.k is None,
             activation=a.activation,
             loadings_activation=a.loadings_activation,
-            factored_loadings=a.covariance == "full",
             replicas=a.replicas,
             generator=generator,
         )
@@ -120,8 +127,8 @@ class SelectionModel(GateModel):
         )
 
     def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Forward:
-        """One noisy pass over the rows of x (R, n, d)."""
-        choice = self.choice(x)
+        """One noisy pass over the rows of x (R, n, d). A draw is made once: a full L need not be stored for it."""
+        choice = self.choice(x, factored=self.architecture.covariance == "full")
         mask = self.sample(choice, choice.scores.shape[:-1], generator)
         return Forward(self.output(x, mask), mask)
 
@@ -149,7 +156,8 @@ class SelectionModel(GateModel):
             loadings, sigma = loadings * a.correlation_strength**0.5, ones
         if self.layout is not None:
             return BlockDiagonal(loadings, self.layout, sigma)
-        return LowRank(loadings.unflatten(-1, (a.n_features, -1)), ones if sigma is None else sigma)
+        loadings = loadings.unflatten(-1, (a.n_features, -1))
+        return FullRank(loadings, sigma) if sigma is None else LowRank(loadings, sigma)
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """PredictNet on x * z."""
