@@ -16,7 +16,7 @@ from sklar.cli import WORDS, main
 from tests.helpers import QUICK, toy_rows
 
 QUICK_OPTIONS = [text for word, value in QUICK.items() for text in (f"--{word.replace('_', '-')}", str(value))]
-COMMANDS = ["audit", "demo", "explain", "fit", "predict", "rank", "report", "reproduce", "select"]
+COMMANDS = ["audit", "bench", "demo", "explain", "fit", "predict", "rank", "report", "reproduce", "select"]
 
 
 def run(*arguments):

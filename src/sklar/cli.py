@@ -312,5 +312,21 @@ def report(model: str, data: str | None, target: str | None, out: str, quiet: bo
     report_file(model, data, target, out, echo=note, **words)
 
 
+@main.command()
+@click.option("--line", "lines", type=click.IntRange(1, 7), multiple=True, help="Claim to measure; may be repeated.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
+@click.option("--quick", is_flag=True, help="Tiny sizes, to see that each runs.")
+def bench(lines: tuple[int, ...], device: str, quick: bool) -> None:
+    """Measure every claim about speed against its rival, in one run (in a clone of the repository).
+
+    \b
+    sklar bench --quick
+    sklar bench --line 1 --line 2 --device cuda
+    """
+    from sklar.workflow import run_benchmarks
+
+    run_benchmarks(lines, device, quick)
+
+
 if __name__ == "__main__":
     sys.exit(main())
