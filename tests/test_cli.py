@@ -462,7 +462,6 @@ def test_reproduce_and_report(tmp_path):
         (["reproduce", "table-9"], "there is no experiment 'table-9'; there are table-11d"),
         (["reproduce", "table-11d", "--quick", "--method", "magic"], "table-11d has no method 'magic'"),
         (["reproduce", "table-nola", "--method", "sklar", "--device", "cpu"], "mnist.*is not in .*SKLAR_DATA"),
-        (["report", "nowhere", "--out", "x.html"], "there is no folder nowhere"),
         (["report", ".", "--out", "x.html"], "holds no rows and no figures"),
     ],
 )
