@@ -17,10 +17,10 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
-from stacked import fit_stack
 from torch import Tensor
 
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
+from sklar.experiments.honest_stack import fit_honest_stack
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.training import honest, stage
 from sklar.training.predictors import PredictorSettings
@@ -112,7 +112,7 @@ def measure(tasks: list[tuple[str, int]], idea: str, args: argparse.Namespace) -
     stack = len(tasks) if device.type == "cuda" else 1
     rows = []
     for first in range(0, len(tasks), stack):
-        fitted = fit_stack(train[first : first + stack], "low-rank", device, seed=0)
+        fitted = fit_honest_stack(train[first : first + stack], {}, device, seed=0)
         for p, (name, seed) in enumerate(tasks[first : first + stack]):
             X, y, relevant = test[first + p]
             answers = fitted.answers(p, X, y)

@@ -1,6 +1,6 @@
-"""Correlated noise with its gradient: ours, L xi + sigma * eps, against the paper's Cholesky of L L^T + diag(sigma^2).
+"""Line 3: masks from correlated noise, with gradient: L xi + sigma * eps against the paper's Cholesky factorisation.
 
-Both start from the same loadings and sigma of every row, end in logistic noise, and run backward to both. The paper's
+Both start from the same loadings and sigma of every row, end in a relaxed mask, and run backward to both. The paper's
 pipeline is Algorithm 1 as printed. Both get the same number of runs, of which the quickest counts. Where a whole
 batch of the rival's d x d matrices would not fit, it is timed on fewer rows and scaled in proportion; the output says
 so, and gives its time per row at half as many rows, to show whether proportion holds.
@@ -11,16 +11,18 @@ so, and gives its time per row at half as many rows, to show whether proportion 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Callable
 
 import torch
+from measure import line, quickest, replayed, table
 from torch import Tensor
 
+from sklar import kernels
 from sklar.model.copula import logistic, standard_draw
 from sklar.model.covariance import LowRank
+from sklar.training.runtime import resolve_device
 
-TARGETS = {100: 40, 784: 200}
+TARGETS = {("cpu", 100): 40, ("cpu", 784): 200, ("cuda", 784): 500}
 LARGEST_BATCH_ENTRIES = 2e7  # of Sigma, for the rival: beyond, fewer rows are timed
 
 
@@ -36,50 +38,66 @@ def papers(loadings: Tensor, sigma: Tensor) -> Tensor:
     return logistic(q / covariance.diagonal(dim1=-2, dim2=-1).sqrt())
 
 
-def parameters(rows: int, d: int, rank: int) -> tuple[Tensor, Tensor]:
+def mask_of(pipeline: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
+    """The rival's noise made a relaxed mask, as ours is."""
+    return lambda loadings, sigma: torch.sigmoid(pipeline(loadings, sigma))
+
+
+def our_mask(loadings: Tensor, sigma: Tensor) -> Tensor:
+    """From loadings to the mask in one pass, as joint training draws it."""
+    parts = LowRank(loadings, sigma).parts(tuple(sigma.shape[:-1]))
+    return kernels.low_rank_mask(torch.zeros_like(sigma), loadings, sigma, *parts, 1.0)
+
+
+def parameters(rows: int, d: int, rank: int, device: str | torch.device = "cpu") -> tuple[Tensor, Tensor]:
     generator = torch.Generator().manual_seed(0)
     loadings = torch.randn(rows, d, rank, generator=generator).tanh_()
     sigma = 0.5 + torch.rand(rows, d, generator=generator)
-    return loadings.requires_grad_(), sigma.requires_grad_()
+    return loadings.to(device).requires_grad_(), sigma.to(device).requires_grad_()
 
 
-def seconds(pipeline: Callable[[Tensor, Tensor], Tensor], rows: int, d: int, rank: int, repeats: int) -> float:
-    """The quickest of `repeats` draws with their backward pass, after one to warm up that does not count."""
-    loadings, sigma = parameters(rows, d, rank)
-    times = []
-    for _ in range(repeats + 1):
+def work_of(pipeline: Callable[[Tensor, Tensor], Tensor], rows: int, d: int, rank: int, device: torch.device):
+    loadings, sigma = parameters(rows, d, rank, device)
+
+    def work() -> None:
         loadings.grad = sigma.grad = None
-        start = time.perf_counter()
         pipeline(loadings, sigma).sum().backward()
-        times.append(time.perf_counter() - start)
-    return min(times[1:])
+
+    return work
 
 
-def compare(batch: int, d: int, rank: int, repeats: int) -> str:
-    rows = max(1, min(batch, int(LARGEST_BATCH_ENTRIES / d**2)))
-    fast = seconds(ours, batch, d, rank, repeats)
-    per_row = seconds(papers, rows, d, rank, repeats) / rows
-    slow, note = per_row * batch, ""
+def compare(batch: int, d: int, rank: int, repeats: int, device: torch.device) -> None:
+    largest = LARGEST_BATCH_ENTRIES * (40 if device.type == "cuda" else 1)
+    rows = max(1, min(batch, int(largest / d**2)))
+    half = max(1, rows // 2)
+    rivals = [work_of(our_mask, batch, d, rank, device), work_of(mask_of(papers), rows, d, rank, device)]
     if rows < batch:
-        at_half = seconds(papers, rows // 2, d, rank, repeats) / (rows // 2)
-        note = f" ({rows} rows, scaled: {1000 * per_row:.1f} ms a row, {1000 * at_half:.1f} at {rows // 2} rows)"
-    target = f"at least {TARGETS[d]}x" if d in TARGETS else "-"
-    return f"| {d} | {1000 * fast:.1f} ms | {1000 * slow:.0f} ms{note} | {slow / fast:.0f}x | {target} |"
+        rivals.append(work_of(mask_of(papers), half, d, rank, device))
+    if device.type == "cuda":  # as training runs it; the rival's time is not in its launches
+        rivals[0] = replayed(rivals[0])
+    fast, *slow = quickest(rivals, device, repeats)
+    total, note = slow[0] / rows * batch, ""
+    if rows < batch:
+        note = f" ({rows} rows, scaled: {1e3 * slow[0] / rows:.1f} ms a row, {1e3 * slow[1] / half:.1f} at {half} rows)"
+    target = TARGETS.get((device.type, d))
+    cells = (f"{1e3 * fast:.2f} ms", f"{1e3 * total:.0f} ms{note}", f"{total / fast:.0f}x")
+    line(d, *cells, f"at least {target}x" if target else "-")
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, one repeat: does it run?")
+    parser.add_argument("--device", default="auto")
     parser.add_argument("--batch", type=int, default=1000)
-    parser.add_argument("--rank", type=int, default=10)
+    parser.add_argument("--rank", type=int, default=8)
     parser.add_argument("--repeats", type=int, default=5)
-    arguments = parser.parse_args()
-    batch, repeats, widths = (20, 1, (10, 30)) if arguments.quick else (arguments.batch, arguments.repeats, (100, 784))
-    print(f"draw + backward, batch {batch}, rank {arguments.rank}, float32, {torch.get_num_threads()} thread(s)\n")
-    print("| d | sklar | Cholesky | ratio | target |")
-    print("|---|---|---|---|---|")
+    args = parser.parse_args(arguments)
+    device = resolve_device(args.device)
+    batch, repeats, widths = (20, 1, (10, 30)) if args.quick else (args.batch, args.repeats, (100, 784))
+    title = f"3. Draw and gradient against Cholesky, {device.type}, batch {batch}, rank {args.rank}, float32"
+    table(title, ("d", "sklar", "Cholesky", "ratio", "target"))
     for d in widths:
-        print(compare(batch, d, arguments.rank, repeats), flush=True)
+        compare(batch, d, args.rank, repeats, device)
 
 
 if __name__ == "__main__":

@@ -1,52 +1,132 @@
-"""CPU time of a default fit against INVASE's 10,000 iterations at its published settings, in one run.
+"""Line 7: CPU time of a default fit against INVASE at its published settings, LassoNet's path and TabNet's defaults.
 
     python benchmarks/bench_fit.py
 
-INVASE's iterations are all alike, so it is timed on a share of them and the rest is multiplied up (--share 1 runs all).
-Both run on one thread: threads that wait for each other burn CPU time on both sides.
+With TPR and FDR of what each selects for rows it was not fitted on (LassoNet and TabNet: see `selected`). INVASE's
+iterations and TabNet's epochs are all alike: they are timed on a share and the rest is multiplied up (--share 1 runs
+all; only then are TPR and FDR theirs). All run on one thread: threads that wait for each other burn CPU time.
+LassoNet and TabNet come from the packages `lassonet` and `pytorch-tabnet`, where installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib.util
+import io
 import resource
 import time
+import warnings
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import torch
+from measure import line, table
 
 from sklar import CopulaSelectorClassifier
 from sklar.baselines import REGISTRY
+from sklar.baselines.base import above_average
 from sklar.datasets import make_synthetic
+from sklar.metrics import false_discovery_rate, true_positive_rate
 
 INVASE_ITERATIONS = 10_000
+TABNET_EPOCHS = 100  # its default
+Fit = tuple[float, Any]  # CPU seconds of all of it, and a function of rows that gives masks, or None
 
 
-def main() -> None:
+def sklar_fit(X: np.ndarray, y: np.ndarray, share: float) -> Fit:
+    model = CopulaSelectorClassifier(device="cpu", random_state=0)
+    return cpu_seconds(lambda: model.fit(X, y)), model.select
+
+
+def invase_fit(X: np.ndarray, y: np.ndarray, share: float) -> Fit:
+    iterations = max(2, round(share * INVASE_ITERATIONS))
+    model = REGISTRY["invase"](iterations=iterations, device="cpu", random_state=0)
+    seconds = cpu_seconds(lambda: model.fit(X, y)) * INVASE_ITERATIONS / iterations
+    return seconds, model.select if share >= 1 else None
+
+
+def lassonet_fit(X: np.ndarray, y: np.ndarray, share: float) -> Fit:
+    """The whole path at the package's defaults, as its cross-validation walks it; the best of the held-out path."""
+    from lassonet import LassoNetClassifier
+
+    model = LassoNetClassifier(random_state=0, torch_seed=0, device=torch.device("cpu"), verbose=0)
+    held = len(X) // 5
+    history: list = []
+
+    def fit() -> None:
+        history.extend(model.path(X[held:].astype(np.float32), y[held:], return_state_dicts=True))
+
+    seconds = cpu_seconds(fit)
+    scores = []
+    for member in history:
+        model.load(member)
+        scores.append(model.score(X[:held].astype(np.float32), y[:held]))
+    mask = history[int(np.argmax(scores))].selected.cpu().numpy()
+    return seconds, lambda rows: np.broadcast_to(mask, rows.shape)
+
+
+def tabnet_fit(X: np.ndarray, y: np.ndarray, share: float) -> Fit:
+    """Its defaults, all epochs; selected is where a row's attention exceeds its mean."""
+    from pytorch_tabnet.tab_model import TabNetClassifier
+
+    epochs = max(1, round(share * TABNET_EPOCHS))
+    state = np.random.get_state()  # noqa: NPY002 - its constructor seeds the global generators
+    with torch.random.fork_rng():
+        model = TabNetClassifier(verbose=0, device_name="cpu")
+        seconds = cpu_seconds(lambda: model.fit(X, y, max_epochs=epochs)) * TABNET_EPOCHS / epochs
+    np.random.set_state(state)  # noqa: NPY002
+    return seconds, (lambda rows: above_average(model.explain(rows)[0])) if share >= 1 else None
+
+
+RIVALS: dict[str, tuple[Callable[..., Fit], str | None]] = {
+    "INVASE": (invase_fit, None),
+    "LassoNet": (lassonet_fit, "lassonet"),
+    "TabNet": (tabnet_fit, "pytorch_tabnet"),
+}
+
+
+def cpu_seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        work()
+    return time.process_time() - start
+
+
+def quality(select: Any, rows: np.ndarray, relevant: np.ndarray) -> str:
+    if select is None:
+        return "not run whole"
+    masks = np.asarray(select(rows))
+    return f"{true_positive_rate(relevant, masks):.1f}/{false_discovery_rate(relevant, masks):.1f}"
+
+
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--share", type=float, default=0.05, help="of INVASE's iterations that are run")
+    parser.add_argument("--share", type=float, default=0.05, help="of INVASE's iterations and TabNet's epochs")
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--widths", type=int, nargs="+", default=[11, 100])
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     if args.quick:
         args.share, args.rows, args.widths = 0.0005, 200, [11]
     torch.set_num_threads(1)
-    print(f"{'features':>8} {'ours, CPU s':>12} {'INVASE, CPU s':>14} {'ratio':>6}")
+    columns = ("features", "method", "CPU s", "ours to it", "TPR/FDR", "target")
+    table(f"7. Fitting Syn4, {args.rows} rows, cpu, one thread, {args.share:g} of INVASE and TabNet run", columns)
     for width in args.widths:
         X, y, _ = make_synthetic("syn4", args.rows, width, random_state=0)
-        ours = cpu_seconds(lambda X=X, y=y: CopulaSelectorClassifier(device="cpu", random_state=0).fit(X, y))
-        iterations = max(2, round(args.share * INVASE_ITERATIONS))
-        invase = REGISTRY["invase"](iterations=iterations, device="cpu", random_state=0)
-        theirs = cpu_seconds(lambda X=X, y=y, invase=invase: invase.fit(X, y)) * INVASE_ITERATIONS / iterations
-        print(f"{width:8d} {ours:12.1f} {theirs:14.1f} {ours / theirs:6.2f}", flush=True)
+        rows, _, relevant = make_synthetic("syn4", args.rows, width, random_state=1)
+        ours, select = sklar_fit(X, y, 1.0)
+        line(width, "sklar", f"{ours:.1f}", "1x", quality(select, rows, relevant), "-")
+        for name, (fit, package) in RIVALS.items():
+            if package and importlib.util.find_spec(package) is None:
+                line(width, name, f"not run: package {package!r} is not installed", "", "", "")
+                continue
+            theirs, select = fit(X, y, args.share)
+            line(width, name, f"{theirs:.1f}", f"{ours / theirs:.2f}x", quality(select, rows, relevant), "under 1x")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"peak memory of the process: {peak:.2f} GiB")
-
-
-def cpu_seconds(work) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
+    print(f"\npeak memory of the process: {peak:.2f} GiB")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Which features decide a row: `select` against LIME and KernelSHAP, which explain the same network.
+"""Line 5: features of a row, `select` against LIME, KernelSHAP, L2X and INVASE; and ten million rows streamed.
 
-The network is our PredictNet, trained on all features of Syn4. LIME and KernelSHAP ask it about thousands of
-perturbed rows for every row they explain; `select` is one pass of ChoiceNet. Nothing that is made once for all rows
-(fitting, the explainers) is timed, and everyone gets the same number of runs.
+LIME and KernelSHAP explain our PredictNet, trained on all features of Syn4: they ask it about thousands of perturbed
+rows for every row they explain. `select`, L2X and INVASE are one pass of a network. Nothing that is made once for all
+rows (fitting, the explainers) is timed, and everyone gets the same number of runs.
 
     python benchmarks/bench_select.py
 """
@@ -10,19 +10,37 @@ perturbed rows for every row they explain; `select` is one pass of ChoiceNet. No
 from __future__ import annotations
 
 import argparse
-import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 import torch
+from measure import in_child, line, quickest, table
 from torch.nn.functional import cross_entropy
 
 from sklar import CopulaSelectorClassifier
+from sklar.baselines import REGISTRY
 from sklar.datasets import make_synthetic
 from sklar.model.networks import PredictNet
 
-TARGET = 1000
+TARGETS = {"LIME": 1000, "KernelSHAP": 1000, "L2X": 1, "INVASE": 1}
+
+STREAM = """
+import sys, time
+import numpy as np
+from sklar import CopulaSelectorClassifier
+rows, part, epochs = map(int, sys.argv[1:4])
+rng = np.random.default_rng(0)
+X = rng.standard_normal((2000, 50), dtype=np.float32)
+model = CopulaSelectorClassifier(random_state=0, max_epochs=epochs, device="cpu").fit(X, (X[:, 0] > 0).astype(int))
+chosen, seconds = np.zeros(50, dtype=np.int64), 0.0
+for first in range(0, rows, part):
+    X = rng.standard_normal((min(part, rows - first), 50), dtype=np.float32)  # a part of a table on disk, say
+    start = time.perf_counter()
+    chosen += model.select(X).sum(axis=0)
+    seconds += time.perf_counter() - start
+print(seconds, peak(), chosen.sum() / rows)
+"""
 
 
 def train_network(X: np.ndarray, y: np.ndarray, epochs: int) -> Callable[[np.ndarray], np.ndarray]:
@@ -59,41 +77,48 @@ def kernel_shap_of(probabilities: Callable, X: np.ndarray) -> Callable[[np.ndarr
     return lambda rows: explainer.shap_values(rows, silent=True)
 
 
-def seconds_a_row(answer: Callable[[], object], n_rows: int, repeats: int) -> float:
-    best = float("inf")
-    for _ in range(repeats):
-        start = time.perf_counter()
-        answer()
-        best = min(best, time.perf_counter() - start)
-    return best / n_rows
-
-
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few rows, hardly trained: does it run?")
     parser.add_argument("--rows", type=int, default=10, help="rows that LIME and KernelSHAP explain")
-    arguments = parser.parse_args()
-    n, epochs, explained = (200, 1, 1) if arguments.quick else (10_000, 30, arguments.rows)
+    parser.add_argument("--stream", type=int, default=10_000_000, help="rows of 50 features streamed")
+    args = parser.parse_args(arguments)
+    n, epochs, explained, repeats = (200, 1, 1, 1) if args.quick else (10_000, 30, args.rows, 3)
     X, y, _ = make_synthetic("syn4", n, random_state=0)
     rows, _, _ = make_synthetic("syn4", n, random_state=1)
-    selector = CopulaSelectorClassifier(objective="joint", penalty=0.01, max_epochs=epochs, random_state=0).fit(X, y)
+    words = {"iterations": 20, "random_state": 0, "device": "cpu"}  # training does not change what an answer costs
+    selector = CopulaSelectorClassifier(max_epochs=epochs, device="cpu", random_state=0).fit(X, y)
+    networks = {"L2X": REGISTRY["l2x"](**words).fit(X, y), "INVASE": REGISTRY["invase"](**words).fit(X, y)}
     probabilities = train_network(X, y, epochs)
+    explainers = {"LIME": lime_of(probabilities, X), "KernelSHAP": kernel_shap_of(probabilities, X)}
 
-    repeats = 1 if arguments.quick else 3
-    fast = seconds_a_row(lambda: selector.select(rows), n, repeats)
-    alone = seconds_a_row(lambda: [selector.select(rows[i : i + 1]) for i in range(100)], 100, repeats)
-    print(f"Syn4, {X.shape[1]} features, {torch.get_num_threads()} thread(s)\n")
-    print("| | rows | a row | to select in one call | to select a row a call | target |")
-    print("|---|---|---|---|---|---|")
-    print(f"| `select`, all rows in one call | {n} | {1e6 * fast:.1f} us | 1x | | |")
-    print(f"| `select`, a call a row | 100 | {1e6 * alone:.0f} us | {alone / fast:.0f}x | 1x | |")
-    for name, make, target in (("LIME", lime_of, f"at least {TARGET}x"), ("KernelSHAP", kernel_shap_of, "-")):
+    answers = [lambda: selector.select(rows), lambda: [selector.select(rows[i : i + 1]) for i in range(100)]]
+    fast, alone = quickest([*answers], repeats=repeats)
+    fast, alone = fast / n, alone / 100
+    columns = ("", "rows", "a row", "to select in one call", "to select a row a call", "target")
+    table(
+        f"5. Selecting features of a row, cpu, Syn4, {X.shape[1]} features, {torch.get_num_threads()} thread(s)",
+        columns,
+    )
+    line("`select`, all rows in one call", n, f"{1e6 * fast:.1f} us", "1x", "", "")
+    line("`select`, a call a row", 100, f"{1e6 * alone:.0f} us", f"{alone / fast:.0f}x", "1x", "")
+    for name, explain in explainers.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            explain = make(probabilities, X)
-            slow = seconds_a_row(lambda explain=explain: explain(rows[:explained]), explained, repeats)
-        ratios = f"{slow / fast:,.0f}x | {slow / alone:,.0f}x"
-        print(f"| {name} | {explained} | {1e3 * slow:.1f} ms | {ratios} | {target} |", flush=True)
+            slow = quickest([lambda explain=explain: explain(rows[:explained])], repeats=repeats, warm=0)[0] / explained
+        cells = (f"{1e3 * slow:.1f} ms", f"{slow / fast:,.0f}x", f"{slow / alone:,.0f}x")
+        line(name, explained, *cells, f"at least {TARGETS[name]}x")
+    for name, rival in networks.items():
+        ours, theirs = quickest([answers[0], lambda rival=rival: rival.select(rows)], repeats=5 * repeats)
+        line(name, n, f"{1e6 * theirs / n:.1f} us", f"{theirs / ours:.1f}x", "", f"at least {TARGETS[name]}x")
+    stream(2000 if args.quick else args.stream, 500 if args.quick else 100_000, 1 if args.quick else 30)
+
+
+def stream(rows: int, part: int, epochs: int) -> None:
+    seconds, peak, features = in_child(STREAM, rows, part, epochs)
+    columns = ("rows", "features", "rows per second", "peak, GiB", "target", "features a row")
+    table(f"Rows streamed through `select` in parts of {part}", columns)
+    line(rows, 50, f"{rows / seconds:,.0f}", f"{peak:.2f}", "under 2 GiB", f"{features:.2f}")
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import torch
 from scipy.stats import t as student
-from stacked import fit_stack
 
 from sklar.datasets import SYNTHETIC_NAMES, make_interaction, make_redundant, make_synthetic
+from sklar.experiments.honest_stack import fit_honest_stack
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.training.runtime import resolve_device
 
@@ -67,7 +67,8 @@ def main() -> None:
 
 def measure(tasks: list[tuple[str, int]], covariance: str, n: int, device: torch.device) -> list[dict]:
     makers = suites()
-    stacked = fit_stack([makers[name](n, 2 * seed) for name, seed in tasks], covariance, device, seed=tasks[0][1])
+    data = [makers[name](n, 2 * seed) for name, seed in tasks]
+    stacked = fit_honest_stack(data, {"covariance": covariance}, device, seed=tasks[0][1])
     rows = []
     for p, (name, seed) in enumerate(tasks):
         X, y, relevant, group = makers[name](n, 2 * seed + 1)

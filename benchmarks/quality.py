@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from stacked import fit_stack
 
 from sklar.audit import EVALX_STEPS
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
+from sklar.experiments.honest_stack import fit_honest_stack
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.training.evalx import evalx_outputs
 from sklar.training.objectives import Task
@@ -57,7 +57,7 @@ def measure(tasks: list[tuple[str, int]], setting: str, variant: str, args: argp
         [make_synthetic(name, args.rows, d, correlation, variant, random_state=2 * seed + part) for name, seed in tasks]
         for part in (0, 1)
     )
-    stacked = fit_stack(train, args.covariance, resolve_device(args.device), seed=tasks[0][1])
+    stacked = fit_honest_stack(train, {"covariance": args.covariance}, resolve_device(args.device), seed=tasks[0][1])
     rows, selected = [], []
     for p, (name, seed) in enumerate(tasks):
         X, y, relevant = test[p]

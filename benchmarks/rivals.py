@@ -21,17 +21,11 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 from sklar.baselines import REGISTRY
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
+from sklar.experiments.results import published as told
+from sklar.experiments.synthetic import SLOW_TO_ASK, TOLD_K, TOLD_K_AT_SELECT, TOLD_TRUTH, K
 from sklar.metrics import false_discovery_rate, true_positive_rate
 
 Rows = tuple[np.ndarray, np.ndarray]  # a table and its target
-
-# Features a row, for the methods that must be told. The published Tree row, whose FDR is 37.5 on Syn5 and 40.0 on
-# Syn6, shows that 4 and 5 were used there: one of 4 is right for half of the rows, one of 5 likewise.
-K = {"syn1": 2, "syn2": 3, "syn3": 4, "syn4": 4, "syn5": 4, "syn6": 5}
-TOLD_K = ("l2x", "cae", "gdfs", "lime", "shap", "tree", "forest", "boosting", "lasso", "random")
-TOLD_K_AT_SELECT = ("scfs",)  # has a rule of its own, but its published numbers are for a given k
-TOLD_TRUTH = ("constant-union", "random")
-SLOW_TO_ASK = {"lime": 200, "shap": 200}  # test rows, where a row takes tens of milliseconds
 
 # Words by preset. "full" is every class's default: the published settings. "one-core" trains for less long.
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
@@ -60,33 +54,15 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
 # rows to train on, rows to test on
 SIZES = {"full": (10_000, 10_000), "one-core": (10_000, 10_000), "quick": (500, 500)}
 
-# TPR, FDR for Syn1 to Syn6 in the copula paper's tables 1 (d = 11) and 2 (d = 100); it took all rows but its own
-# from the INVASE paper, whose Syn2 and Syn3 have other formulas.
-PUBLISHED: dict[tuple[str, int], tuple[float, ...]] = {
-    ("invase", 11): (100, 0, 100, 0, 92.0, 0, 99.8, 10.3, 84.8, 1.1, 90.1, 7.4),
-    ("l2x", 11): (100, 0, 100, 0, 69.4, 30.6, 79.5, 21.8, 74.8, 26.3, 83.3, 16.7),
-    ("shap", 11): (60.4, 39.6, 93.3, 6.7, 90.9, 9.1, 65.2, 31.9, 62.9, 33.7, 71.2, 28.8),
-    ("lime", 11): (13.8, 86.2, 100, 0, 98.1, 1.9, 40.7, 49.4, 41.1, 50.6, 50.5, 49.5),
-    ("knockoff", 11): (10.0, 70.0, 8.7, 36.2, 81.2, 17.5, 38.8, 35.1, 41.0, 51.1, 56.6, 42.1),
-    ("tree", 11): (100, 0, 100, 0, 100, 0, 54.7, 39.0, 56.8, 37.5, 60.0, 40.0),
-    ("lasso", 11): (19.0, 81.0, 39.8, 60.2, 78.3, 21.7, 49.9, 50.9, 45.5, 48.2, 56.4, 43.6),
-    ("scfs", 11): (23.5, 76.5, 39.5, 60.5, 78.3, 22.0, 48.9, 52.4, 42.4, 51.2, 56.1, 43.9),
-    ("invase", 100): (100, 0, 100, 0, 100, 0, 66.3, 40.5, 73.2, 23.7, 90.5, 15.4),
-    ("l2x", 100): (6.1, 93.9, 81.4, 18.6, 57.7, 42.3, 48.5, 46.5, 35.4, 60.8, 66.3, 33.7),
-    ("shap", 100): (4.4, 85.6, 95.1, 4.9, 88.8, 11.2, 50.2, 43.4, 49.9, 44.2, 62.5, 37.5),
-    ("lime", 100): (0, 100, 100, 0, 92.7, 7.3, 43.8, 47.4, 49.9, 44.2, 50.1, 49.9),
-    ("knockoff", 100): (0, 64.9, 3.7, 71.2, 74.9, 24.9, 28.2, 59.8, 33.1, 59.4, 46.9, 53.0),
-    ("tree", 100): (49.9, 50.1, 100, 0, 100, 0, 40.7, 49.5, 56.7, 37.5, 58.4, 41.6),
-    ("lasso", 100): (2.5, 97.5, 4.0, 96.0, 75.3, 24.7, 28.3, 73.2, 36.0, 56.9, 45.9, 54.1),
-    ("scfs", 100): (2.5, 97.5, 5.3, 94.7, 74.9, 25.1, 27.0, 74.6, 30.6, 62.1, 38.3, 61.7),
-}
+# The copula paper took all rows but its own from the INVASE paper, whose Syn2 and Syn3 have other formulas.
+PUBLISHED_TABLES = {11: "table-11d", 100: "table-100d"}
 
 
 def published(method: str, dataset: str, d: int) -> tuple[float | None, float | None]:
     """The published TPR and FDR of one cell, or two Nones."""
-    row = PUBLISHED.get((method, d))
-    at = 2 * SYNTHETIC_NAMES.index(dataset)
-    return (row[at], row[at + 1]) if row else (None, None)
+    rows = {row.lower(): row for table, row, _ in told() if table == PUBLISHED_TABLES.get(d)}
+    cells = [told().get((PUBLISHED_TABLES.get(d), rows.get(method), f"{dataset} {what}")) for what in ("TPR", "FDR")]
+    return cells[0], cells[1]
 
 
 def measure(method: str, dataset: str, d: int, seed: int, preset: str) -> dict[str, Any]:

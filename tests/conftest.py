@@ -1,9 +1,13 @@
 """What every test shares: which tests run, and one thread each so that two workers do not fight for two cores."""
 
+import os
+
 import matplotlib
 import pytest
 import torch
 
+if not torch.cuda.is_available():  # before anything imports Triton: kernels run in its interpreter
+    os.environ["TRITON_INTERPRET"] = "1"
 matplotlib.use("Agg")
 torch.set_num_threads(1)
 

@@ -16,7 +16,7 @@ from sklar.cli import WORDS, main
 from tests.helpers import QUICK, toy_rows
 
 QUICK_OPTIONS = [text for word, value in QUICK.items() for text in (f"--{word.replace('_', '-')}", str(value))]
-COMMANDS = ["audit", "demo", "explain", "fit", "predict", "rank", "report", "select"]
+COMMANDS = ["audit", "bench", "demo", "explain", "fit", "predict", "rank", "report", "reproduce", "select"]
 
 
 def run(*arguments):
@@ -394,6 +394,10 @@ def test_a_demo_into_a_file(tmp_path):
         ["explain", "m.sklar", "t.csv", "--row", "three"],
         ["report", "m.sklar", "--target", "y"],
         ["report", "m.sklar", "t.csv"],
+        ["reproduce"],
+        ["reproduce", "table-11d", "--seeds", "0"],
+        ["reproduce", "table-11d", "--set", "learning_rate"],
+        ["report", "no-such-folder"],
     ],
 )
 def test_wrong_usage_is_exit_code_two(arguments):
@@ -434,3 +438,49 @@ def test_number_or_word():
     kind = cli.NumberOr("auto")
     assert kind.convert("auto", None, None) == "auto"
     assert kind.convert("1e-3", None, None) == 0.001
+
+
+# The paper, reproduced.
+
+
+def test_reproduce_and_report(tmp_path):
+    words = ["--quick", "--device", "cpu", "--out", tmp_path, "--method", "tree", "--set", "n_trees=5"]
+    result = run("reproduce", "table-11d", *words[:-2])
+    assert result.exit_code == 0, result.output
+    assert "2 of 2 cells" in result.stderr
+    assert run("reproduce", "table-11d", *words).exit_code == 0  # a trial, which the page leaves out
+    result = run("report", tmp_path, "--out", tmp_path / "index.html")
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "Tree" in text
+    assert "n_trees" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["reproduce", "table-9"], "there is no experiment 'table-9'; there are table-11d"),
+        (["reproduce", "table-11d", "--quick", "--method", "magic"], "table-11d has no method 'magic'"),
+        (["reproduce", "table-nola", "--method", "sklar", "--device", "cpu"], "mnist.*is not in .*SKLAR_DATA"),
+        (["report", ".", "--out", "x.html"], "holds no rows and no figures"),
+    ],
+)
+def test_mistakes_about_results(arguments, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SKLAR_DATA", str(tmp_path))
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    assert result.stderr.splitlines()[-1].startswith("error: ")
+    assert re.search(says, result.stderr), result.stderr
+
+
+def test_an_interrupted_reproduction_keeps_what_it_has(tmp_path, monkeypatch):
+    from sklar.experiments import runner
+
+    def fail(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(runner, "reproduce", fail)
+    result = run("reproduce", "all", "--out", tmp_path)
+    assert result.exit_code == 130
+    assert "the same command goes on" in result.stderr

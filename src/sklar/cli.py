@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -195,6 +196,55 @@ _answers(
 )
 
 
+def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """WORD=VALUE pairs; a value is a number, true, false, null or text."""
+    import json
+
+    found: dict[str, Any] = {}
+    for pair in given:
+        word, equals, text = pair.partition("=")
+        if not word or not equals:
+            raise click.BadParameter(f"{pair!r} is not WORD=VALUE", ctx=ctx, param=param)
+        try:
+            found[word] = json.loads(text)
+        except ValueError:
+            found[word] = text
+    return found
+
+
+@main.command()
+@click.argument("name")
+@click.option("--seeds", type=click.IntRange(1), default=None, help="How many; 10 for synthetic data, 3 for real.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
+@click.option("--out", default="results", show_default=True, type=click.Path(file_okay=False), help="Folder of rows.")
+@click.option("--quick", is_flag=True, help="A small version, in minutes on two cores, without downloads.")
+@click.option("--method", "methods", multiple=True, help="Only this method; may be repeated.")
+@click.option("--dataset", "datasets", multiple=True, help="Only this data set; may be repeated.")
+@click.option("--k", "ks", type=int, multiple=True, help="Only this number of features; may be repeated.")
+@click.option(
+    "--set", "overrides", multiple=True, callback=_settings, help="WORD=VALUE for a trial; kept off the page."
+)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes, on a CPU.")
+def reproduce(name: str, out: str, **words: Any) -> None:
+    """Measure a table or figure of the paper: NAME, or "all". Goes on where an earlier run stopped.
+
+    \b
+    table-11d table-100d table-correlated table-low-rank table-nola
+    figure-accuracy figure-psd figure-pixels all
+    \b
+    sklar reproduce table-11d --seeds 10 --device cuda --out results/
+    sklar reproduce all --quick --out /tmp/quick
+    """
+    from sklar.experiments.runner import reproduce as run
+
+    try:
+        run(name, out=out, echo=lambda text: click.echo(text, err=True), **words)
+    except KeyboardInterrupt:
+        click.echo(f"interrupted: what was measured so far is in {out}; the same command goes on", err=True)
+        click.get_current_context().exit(130)
+    click.echo(f"rows are in {out}; for the page: sklar report {out} --out {out.rstrip('/')}/index.html", err=True)
+
+
 @main.command()
 @click.argument("model", type=PATH)
 @click.argument("data", type=PATH)
@@ -245,14 +295,37 @@ def explain(model: str, data: str, row: int, as_json: bool) -> None:
 def report(model: str, data: str | None, target: str | None, out: str, quiet: bool, **words: Any) -> None:
     """Write a page to explore MODEL with, on the rows of DATA: one HTML file that needs no network.
 
+    For a folder of rows that `sklar reproduce` wrote, draw its figures and write the page of its results.
+
     \b
     sklar report model.sklar new.csv --target y --out report.html
+    sklar report results/ --out results/index.html
     """
-    from sklar.workflow import report_file
+    from sklar.workflow import report_file, report_results
 
+    note = _silent if quiet else _note
+    if Path(model).is_dir():
+        report_results(model, out, echo=note)
+        return
     if data is None or target is None:
         raise click.UsageError(f"Missing {'argument DATA' if data is None else 'option --target'}.")
-    report_file(model, data, target, out, echo=_silent if quiet else _note, **words)
+    report_file(model, data, target, out, echo=note, **words)
+
+
+@main.command()
+@click.option("--line", "lines", type=click.IntRange(1, 7), multiple=True, help="Claim to measure; may be repeated.")
+@click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
+@click.option("--quick", is_flag=True, help="Tiny sizes, to see that each runs.")
+def bench(lines: tuple[int, ...], device: str, quick: bool) -> None:
+    """Measure every claim about speed against its rival, in one run (in a clone of the repository).
+
+    \b
+    sklar bench --quick
+    sklar bench --line 1 --line 2 --device cuda
+    """
+    from sklar.workflow import run_benchmarks
+
+    run_benchmarks(lines, device, quick)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,11 @@ class TestShap(NetworkContract):
     quick = {**TINY, "predictor_hidden": 8, "n_permutations": 1, "n_background": 5}
 
 
+class TestGradientShap(NetworkContract):
+    name = "gradient-shap"
+    quick = {**TINY, "predictor_hidden": 8, "n_draws": 4, "n_background": 5}
+
+
 class TestKnockoff(BaselineContract):
     name = "knockoff"
     predicts = False

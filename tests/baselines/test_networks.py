@@ -1,6 +1,7 @@
 """What the network rivals share: the L2 term, batches, replicas."""
 
 import numpy as np
+import pytest
 import torch
 
 from sklar.baselines import REGISTRY
@@ -48,3 +49,23 @@ def test_seeds_side_by_side_do_not_mix():
     for rival in [alone, *side_by_side]:
         assert rival.scores(X)[0].argmax() == 0
         assert rival.score(X, X[:, 0]) > 0.8
+
+
+@pytest.mark.parametrize("name", ["invase", "l2x", "stg", "cae", "gdfs", "realx"])
+def test_problems_side_by_side(name):
+    """Each data set gets a rival of its own, scaled by its own columns, that knows its own target."""
+    few = {"gdfs": {"warmup": 3}, "realx": {"warmup": 3}, "cae": {"tries": 1}}.get(name, {})
+    rng = np.random.default_rng(0)
+    problems = [(rng.standard_normal((80, 5)) + shift, rng.integers(0, 2, 80)) for shift in (0, 9)]
+    fitted = REGISTRY[name](iterations=5, batch_size=40, **few).fit_problems(problems, [0, 1])
+    assert [round(rival.scaling_.centre.mean()) for rival in fitted] == [0, 9]
+    for rival, (X, y) in zip(fitted, problems, strict=True):
+        assert rival.scores(X).shape == X.shape
+        assert 0 <= rival.score(X, y) <= 1
+
+
+def test_problems_learn_their_own_target():
+    X = np.random.default_rng(0).standard_normal((400, 4))
+    problems = [(X, (X[:, j] > 0).astype(int)) for j in (0, 3)]
+    fitted = REGISTRY["stg"](iterations=150, batch_size=100, learning_rate=1e-2).fit_problems(problems, [0, 1])
+    assert [int(rival.scores(X)[0].argmax()) for rival in fitted] == [0, 3]

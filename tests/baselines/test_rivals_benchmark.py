@@ -33,7 +33,8 @@ def test_rows(rivals, tmp_path, capsys):
     assert rivals.main(words) == []
 
 
-def test_published_numbers_are_shares(rivals):
-    for row in rivals.PUBLISHED.values():
-        assert len(row) == 12
-        assert all(0 <= value <= 100 for value in row)
+def test_published_numbers_are_the_papers(rivals):
+    assert rivals.published("invase", "syn4", 11) == (99.8, 10.3)
+    assert rivals.published("lasso", "syn6", 100) == (45.9, 54.1)
+    assert rivals.published("stg", "syn1", 11) == (None, None)
+    assert rivals.published("invase", "syn1", 50) == (None, None)

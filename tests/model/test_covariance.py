@@ -8,10 +8,12 @@ from sklar.model.covariance import (
     BlockLayout,
     Covariance,
     FullRank,
+    FullRankHead,
     Independent,
     LowRank,
 )
 from tests.contracts.covariance_contract import CovarianceContract
+from tests.helpers import seeded
 
 SCALES = torch.tensor([1e20, 1.0, 1e-2, 1e-2, 1.0])
 FLOOR = SMALLEST_SIGMA**2
@@ -136,3 +138,23 @@ def test_blocks_do_not_depend_on_each_other():
     correlation = BlockDiagonal(torch.randn(8, generator=torch.Generator().manual_seed(0)), layout).correlation()
     assert correlation[[0, 0, 2, 2], [1, 3, 1, 3]].abs().max() == 0
     assert correlation[0, 2].abs() > 0.01
+
+
+@pytest.mark.parametrize(("activation", "scale"), [("tanh", 1.0), ("relu", 0.7)])
+def test_the_factored_full_rank_is_the_dense_one(activation, scale):
+    """L known by its factors draws and spreads as L stored, with the same gradients."""
+    hidden, weight, bias = (
+        torch.randn(shape, generator=seeded(seed), dtype=torch.float64, requires_grad=True)
+        for seed, shape in enumerate(((2, 6, 3), (2, 3, 16), (2, 1, 16)))
+    )
+    sigma = torch.zeros(4, dtype=torch.float64)
+    head = FullRankHead(hidden, weight, bias, activation, sigma, scale)
+    dense = FullRank(head.matrix(), sigma)
+    draws = [covariance.standard_draw((2, 6), seeded(5)) for covariance in (head, dense)]
+    torch.testing.assert_close(*draws)
+    torch.testing.assert_close(head.deviation(), dense.deviation())
+    torch.testing.assert_close(head.correlation(), dense.correlation())
+    torch.testing.assert_close(head.draw((2, 6), seeded(5)), dense.draw((2, 6), seeded(5)))
+    gradients = [torch.autograd.grad(draw.square().sum(), (hidden, weight, bias)) for draw in draws]
+    for mine, stored in zip(*gradients, strict=True):
+        torch.testing.assert_close(mine, stored)

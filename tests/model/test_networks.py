@@ -149,7 +149,7 @@ def test_replicas_do_not_feel_each_other(name):
 
     def answer(values):
         result = net(values)
-        return result if name == "predict" else torch.cat(result, dim=-1)
+        return result if name == "predict" else torch.cat(result[:3], dim=-1)
 
     before = answer(x)
     x[1] += 100

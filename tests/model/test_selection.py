@@ -124,3 +124,13 @@ def test_the_generators_fix_weights_and_draws(global_seeds_untouched):
     first, second = (model_of()(rows(), seeded(5)) for _ in range(2))
     assert torch.equal(first.mask, second.mask)
     assert torch.equal(first.output, second.output)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_a_full_draw_by_its_factors_is_the_draw_with_L_stored(k):
+    model = model_of("full", k).double()
+    x = rows(6).double()
+    masks = [model.sample(model.choice(x, factored=factored), (1, 6), seeded(2)) for factored in (True, False)]
+    torch.testing.assert_close(*masks)
+    shared = [model.sample(model.choice(x, factored=factored), (1, 1), seeded(2)) for factored in (True, False)]
+    torch.testing.assert_close(*shared)

@@ -72,3 +72,29 @@ def test_best_weights_keep_a_copy_and_ignore_nan():
     assert keeper.exhausted
     keeper.restore()
     assert model.weight.item() == best
+
+
+def losses_on_a_gpu():
+    device = torch.device("cuda")
+    x = torch.randn(250, 4, generator=seeded()).to(device)
+    model = nn.Linear(4, 1).to(device)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.fill_(0.1)
+    settings = LoopSettings(max_epochs=6, batch_size=60, learning_rate=1e-2, weight_decay=0.0, patience=10)
+    history = train(
+        model,
+        lambda rows: (model(x[rows]) - x[rows, :1]).square().mean(),
+        250,
+        settings,
+        torch.Generator(device).manual_seed(0),
+    )
+    return [record["loss"] for record in history]
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_replayed_steps_learn_as_eager_ones(monkeypatch):
+    """Ragged batches, so that replayed and eager steps alternate; without noise both see the same losses."""
+    replayed = losses_on_a_gpu()
+    monkeypatch.setattr("sklar.training.steps.EAGER_STEPS", 10**9)
+    assert replayed == pytest.approx(losses_on_a_gpu(), rel=1e-4)

@@ -21,6 +21,7 @@ _HOMES = {
     "gdfs": ("gdfs", "GreedyDynamicSelection"),
     "lime": ("lime", "Lime"),
     "shap": ("shap", "Shap"),
+    "gradient-shap": ("gradient_shap", "GradientShap"),
     "knockoff": ("knockoff", "Knockoff"),
     "tree": ("trees", "Tree"),
     "forest": ("trees", "Forest"),

@@ -181,7 +181,7 @@ class ConcreteAutoencoder(PredictsFromMask):
             x_rows = x[:, rows].expand(len(weights), -1, -1)
             rebuilt = model.decoder(x_rows @ weights.mT)
             loss = (rebuilt - x_rows).square().mean((-2, -1))
-            loss = loss + task.row_loss(model.predictor(x_rows * mask), y[rows]).mean(-1)
+            loss = loss + task.row_loss(model.predictor(x_rows * mask), y[..., rows]).mean(-1)
             descend(optimiser, loss.sum())
 
     def _steps(self, n_rows: int, iterations: int, generator: torch.Generator, what: str) -> Iterator[Tensor]:

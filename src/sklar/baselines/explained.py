@@ -62,10 +62,10 @@ class ExplainedPredictor(PredictsFromMask):
         for step, index in enumerate(self._batches(len(kept), generator, "predictor")):
             model.train()
             rows = kept[index]
-            descend(optimiser, task.row_loss(model(x[:, rows]), y[rows]).mean(-1).sum())
+            descend(optimiser, task.row_loss(model(x[:, rows]), y[..., rows]).mean(-1).sum())
             if n_held and step % CHECK_EVERY == CHECK_EVERY - 1:
                 with torch.no_grad():
-                    keeper.see(task.row_loss(model.eval()(x[:, held]), y[held]).mean(-1).sum().item())
+                    keeper.see(task.row_loss(model.eval()(x[:, held]), y[..., held]).mean(-1).sum().item())
             if keeper.exhausted:
                 break
         keeper.restore()

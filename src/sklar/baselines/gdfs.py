@@ -116,7 +116,7 @@ class GreedyDynamicSelection(PredictsFromMask):
         model.train()
         for step, rows in enumerate(self._batches(x.shape[1], generator, "gdfs")):
             temperature = HOTTEST * (COLDEST / HOTTEST) ** (step / self.iterations)
-            x_rows, y_rows = x[:, rows].expand(n_replicas(model), -1, -1), y[rows]
+            x_rows, y_rows = x[:, rows].expand(n_replicas(model), -1, -1), y[..., rows]
             mask = torch.zeros_like(x_rows)
             for _ in range(self.k):
                 logits = model.next_logits(x_rows, mask)
@@ -137,7 +137,7 @@ class GreedyDynamicSelection(PredictsFromMask):
             rate = torch.rand((*x_rows.shape[:2], 1), generator=generator, device=x.device)
             mask = torch.bernoulli(rate.expand_as(x_rows), generator=generator)
             output = model.predictor(see(x_rows, mask))
-            descend(optimiser, self._task().row_loss(output, y[rows]).mean(-1).sum())
+            descend(optimiser, self._task().row_loss(output, y[..., rows]).mean(-1).sum())
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         return self._acquired(rows, self.k)

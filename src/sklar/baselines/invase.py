@@ -104,7 +104,7 @@ class Invase(PredictsFromMask):
         act = adam([model.actor], self.learning_rate, self.weight_decay)
         learn = adam(critics, self.learning_rate, self.weight_decay)
         for rows in self._batches(x.shape[1], generator, "invase"):
-            x_rows, y_rows = x[:, rows], y[rows]  # (1, b, d), (b,)
+            x_rows, y_rows = x[:, rows], y[..., rows]  # (1, b, d), (b,)
             logits = model.actor(x_rows).scores  # (R, b, d)
             mask = torch.bernoulli(torch.sigmoid(logits.detach()), generator=generator)
             shown = [x_rows * mask, x_rows][: len(critics)]

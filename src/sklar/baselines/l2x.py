@@ -135,19 +135,18 @@ class L2X(PredictsFromMask):
 
     def _train(self, model: SelectorAndPredictor, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
         soft = getattr(self, "_soft", None)
-        target = y if soft is None else soft.to(x.device)
+        soft = None if soft is None else soft.to(x.device)
         optimiser = adam([model], self.learning_rate, self.weight_decay)
         model.train()
         for rows in self._batches(x.shape[1], generator, "l2x"):
             logits = model.selector(x[:, rows]).scores  # (R, b, d)
             mask = gumbel_subset(logits, self.k, self.temperature, generator)
             output = model.predictor(x[:, rows] * mask)  # (R, b, out)
-            descend(optimiser, self._row_loss(output, target[rows]).mean(-1).sum())
-
-    def _row_loss(self, output: Tensor, target: Tensor) -> Tensor:
-        if target.ndim == 1:
-            return self._task().row_loss(output, target)
-        return -(target * torch.log_softmax(output, dim=-1)).sum(-1)  # cross-entropy with soft labels: (R, b)
+            if soft is None:
+                losses = self._task().row_loss(output, y[..., rows])
+            else:  # cross-entropy with soft labels
+                losses = -(soft[rows] * torch.log_softmax(output, dim=-1)).sum(-1)
+            descend(optimiser, losses.mean(-1).sum())  # losses (R, b)
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         return self._answer(rows, lambda model, x: model.selector(x).scores)

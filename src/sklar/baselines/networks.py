@@ -47,7 +47,7 @@ class NetworkBaseline(Baseline):
         raise NotImplementedError
 
     def _train(self, model: Any, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
-        """Train in place; x is (1, n, d), shared by the replicas, y is (n,)."""
+        """Train in place; x is (1, n, d) and y (n,), shared by the replicas, or (R, n, d) and (R, n), one each."""
         raise NotImplementedError
 
     def fit_seeds(self, X: Any, y: Any, random_states: list[int]) -> list[Any]:
@@ -67,16 +67,31 @@ class NetworkBaseline(Baseline):
             fitted.append(one)
         return fitted
 
+    def fit_problems(self, problems: list[tuple[Any, Any]], random_states: list[int]) -> list[Any]:
+        """Train one model a data set (X, y), all of one shape, side by side; return one fitted rival each.
+
+        The replicas share the order of their batches, nothing else.
+        """
+        learners = [clone(self).set_params(random_state=random_state) for random_state in random_states]
+        prepared = [learner._prepare(X, y) for learner, (X, y) in zip(learners, problems, strict=True)]
+        rows, target = (np.stack(parts) for parts in zip(*prepared, strict=True))
+        seed = spawn_seeds(random_states[0], 1)[0]
+        stacked = learners[0]._train_replicas(rows, target, len(learners), seed)
+        for index, learner in enumerate(learners):
+            learner.model_ = replica(stacked, index)
+        return learners
+
     def _fit(self, rows: np.ndarray, target: np.ndarray) -> None:
         self.model_ = self._train_replicas(rows, target, 1, spawn_seeds(self.random_state, 1)[0])
 
     def _train_replicas(self, rows: np.ndarray, target: np.ndarray, replicas: int, seed: int) -> nn.Module:
         device = resolve_device(self.device)
         dtype = np.int64 if self.task_ == "classification" else np.float32
-        x = torch.from_numpy(rows.astype(np.float32)).to(device).unsqueeze(0)  # (1, n, d)
-        y = torch.from_numpy(target.astype(dtype)).to(device)  # (n,)
+        x = torch.from_numpy(rows.astype(np.float32)).to(device)
+        x = x if x.ndim == 3 else x.unsqueeze(0)  # (1, n, d), or (R, n, d): a table each
+        y = torch.from_numpy(target.astype(dtype)).to(device)  # (n,), or (R, n)
         weights = torch.Generator().manual_seed(seed)
-        model = self._build(rows.shape[1], self._task().n_outputs, replicas, weights).to(device)
+        model = self._build(rows.shape[-1], self._task().n_outputs, replicas, weights).to(device)
         self._train(model, x, y, generator_on(device, seed))
         return model.cpu().double().eval().requires_grad_(False)
 

@@ -109,7 +109,7 @@ class RealX(PredictsFromMask):
         learn = adam([model.predictor], self.learning_rate, self.weight_decay)
         choose = adam([model.selector], self.learning_rate, self.weight_decay)
         for step, rows in enumerate(self._batches(x.shape[1], generator, "realx")):
-            x_rows, y_rows = x[:, rows].expand(n_replicas(model), -1, -1), y[rows]
+            x_rows, y_rows = x[:, rows].expand(n_replicas(model), -1, -1), y[..., rows]
             model.predictor.train()
             tosses = torch.empty_like(x_rows).bernoulli_(0.5, generator=generator)
             descend(learn, task.row_loss(model.predictor(x_rows * tosses), y_rows).mean(-1).sum())

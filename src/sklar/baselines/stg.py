@@ -114,7 +114,7 @@ class StochasticGates(PredictsFromMask):
             shape = (model.centres.shape[0], len(rows), x.shape[2])
             noise = self.sigma * torch.randn(shape, generator=generator, device=x.device)
             gates = clamped_gates(model.centres, noise)  # (R, b, d)
-            loss = task.row_loss(model.predictor(x[:, rows] * gates), y[rows]).mean(-1)  # (R,)
+            loss = task.row_loss(model.predictor(x[:, rows] * gates), y[..., rows]).mean(-1)  # (R,)
             chance_open = torch.special.ndtr((model.centres + 0.5) / self.sigma).mean((-2, -1))  # (R,)
             descend(optimiser, (loss + self.penalty * chance_open).sum())
 

@@ -20,8 +20,10 @@ from sklar.estimators.fitting import train
 from sklar.estimators.frames import frame_like
 from sklar.estimators.readable import ReadableAnswers
 from sklar.estimators.scaling import EVERY, Scaling, require_finite
+from sklar.estimators.sparse import by_columns, dense, like, where_selected
 from sklar.model.selection import GateModel
 from sklar.training.objectives import Task
+from sklar.training.prescreen import WIDEST, strongest_columns
 from sklar.training.runtime import generator_on, resolve_device, spawn_seeds
 
 # Entries of the widest array that answering a block of rows may make (float64: 16 MiB).
@@ -44,7 +46,7 @@ class CopulaEstimator(ReadableAnswers, OneToOneFeatureMixin, TransformerMixin, B
 
         Parameters
         ----------
-        X : table of numbers, (n, d): numpy, pandas, polars or pyarrow
+        X : table of numbers, (n, d): numpy, pandas, polars, pyarrow, or a sparse matrix (read as CSR)
         y : target, (n,)
 
         Returns
@@ -53,22 +55,24 @@ class CopulaEstimator(ReadableAnswers, OneToOneFeatureMixin, TransformerMixin, B
         """
         self._validate_params()
         device = resolve_device(self.device)
-        X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2)
+        X, y = validate_data(self, X, y, accept_sparse="csr", ensure_all_finite=False, ensure_min_samples=2)
         names = self._names()
         require_finite(X, names)
         k = self._features_per_row()
         target, task = self._encode_target(y)
         self.scaling_ = Scaling.of(X, names)
+        labels = torch.from_numpy(target).to(device)
+        columns = self._columns_to_train(X, labels, task, k)
         fitted = train(
             self.get_params(deep=False),
-            torch.from_numpy(self.scaling_.apply(X).astype(np.float32)).to(device),
-            torch.from_numpy(target).to(device),
+            self._scaled(X, columns, device),
+            labels,
             task,
             k,
             spawn_seeds(self.random_state, 1)[0],
         )
         self.model_ = fitted.model.cpu().double().eval()
-        self.union_ = np.array(fitted.union, dtype=np.intp)
+        self.union_ = np.arange(X.shape[1], dtype=np.intp)[columns][fitted.union]
         self.penalty_, self.path_, self.history_ = fitted.penalty, fitted.path, fitted.history
         return self
 
@@ -134,10 +138,10 @@ class CopulaEstimator(ReadableAnswers, OneToOneFeatureMixin, TransformerMixin, B
         groups = [names[group == g].tolist() for g in range(count)]
         return [members for members in groups if len(members) > 1]
 
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: Any) -> Any:
         """X where selected, 0 elsewhere, at full width (n, d)."""
         rows = self._check_rows(X)
-        return np.where(self._masks(rows), rows, np.zeros((), dtype=rows.dtype))
+        return where_selected(rows, self._masks(rows))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file that `sklar.load` reads without running code."""
@@ -149,6 +153,7 @@ class CopulaEstimator(ReadableAnswers, OneToOneFeatureMixin, TransformerMixin, B
         """Say that y is needed and that float32 stays float32."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -164,15 +169,27 @@ class CopulaEstimator(ReadableAnswers, OneToOneFeatureMixin, TransformerMixin, B
         """Exactly how many features a row gets, or None for as many as it needs."""
         raise NotImplementedError
 
+    def _columns_to_train(self, X: Any, labels: Tensor, task: Task, k: int | None) -> slice | np.ndarray:
+        """All columns; of a very wide table those that a look at each alone finds strongest."""
+        most = max(WIDEST, 2 * (k or 0))
+        if X.shape[1] <= most or self.objective == "joint":
+            return EVERY
+        table = by_columns(X)
+        return strongest_columns(lambda part: self._scaled(table, part, labels.device), X.shape[1], labels, task, most)
+
+    def _scaled(self, X: Any, columns: slice | np.ndarray, device: torch.device) -> Tensor:
+        """Some columns to train on: float32 (n, c)."""
+        return torch.from_numpy(self.scaling_.apply(dense(X, columns), columns).astype(np.float32)).to(device)
+
     # Answering.
 
     def _names(self) -> list[str]:
         return [str(name) for name in _check_feature_names_in(self)]
 
-    def _check_rows(self, X: Any) -> np.ndarray:
-        """The table as an array; only what the model reads must be finite."""
+    def _check_rows(self, X: Any) -> Any:
+        """The table as an array, or CSR; only what the model reads must be finite."""
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=False)
+        rows = validate_data(self, X, accept_sparse="csr", ensure_all_finite=False, reset=False)
         require_finite(rows, self._names(), self._read_columns())
         return rows
 
@@ -188,28 +205,24 @@ class CopulaEstimator(ReadableAnswers, OneToOneFeatureMixin, TransformerMixin, B
         size = max(1, BLOCK_ENTRIES // max(width, a.n_features, a.choice_hidden, 4 * a.predict_hidden))
         columns = self._read_columns()
         with torch.inference_mode():
-            for start in range(0, len(rows), size):
-                part = slice(start, start + size)
-                x = self.scaling_.apply(rows[part, columns], columns)
+            for start in range(0, rows.shape[0], size):
+                part = slice(start, min(start + size, rows.shape[0]))
+                x = self.scaling_.apply(dense(rows[part], columns), columns)
                 yield part, model, torch.from_numpy(x).unsqueeze(0).to(device)
 
     def _map_rows(self, rows: np.ndarray, answer: Answer, width: int, dtype: type, draws: int = 1) -> np.ndarray:
         """`answer` for every row: (n, width)."""
-        result: np.ndarray = np.empty((len(rows), width), dtype=dtype)
+        result: np.ndarray = np.empty((rows.shape[0], width), dtype=dtype)
         for part, model, x in self._blocks(rows, draws):
             result[part] = answer(model, x)[0].cpu().numpy()
         return result
 
-    def _per_feature(self, rows: np.ndarray, answer: Answer, dtype: type, draws: int = 1) -> np.ndarray:
+    def _per_feature(self, rows: np.ndarray, answer: Answer, dtype: type, draws: int = 1) -> Any:
         """`answer` about every feature of every row, 0 for features that the model does not read: (n, d)."""
         inside = self._map_rows(rows, answer, len(self.union_), dtype, draws)
-        if inside.shape == rows.shape:
-            return inside
-        result: np.ndarray = np.zeros(rows.shape, dtype=dtype)
-        result[:, self.union_] = inside
-        return result
+        return like(rows, inside, self.union_, self.n_features_in_)
 
-    def _masks(self, rows: np.ndarray) -> np.ndarray:
+    def _masks(self, rows: Any) -> Any:
         return self._per_feature(rows, _decide, bool)
 
     def _outputs(self, rows: np.ndarray) -> np.ndarray:
@@ -224,7 +237,7 @@ class CopulaEstimator(ReadableAnswers, OneToOneFeatureMixin, TransformerMixin, B
         for _, model, x in self._blocks(rows, width * max(width, self._entries_of_loadings())):
             correlation = model.covariance(model.gates(x)).correlation()
             total += correlation.expand(1, x.shape[1], width, width).sum((0, 1)).cpu().numpy()
-        return total / len(rows)
+        return total / rows.shape[0]
 
     def _entries_of_loadings(self) -> int:
         """Entries of L for one row; none where all rows share L."""

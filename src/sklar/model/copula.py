@@ -12,7 +12,10 @@ import math
 import torch
 from torch import Tensor
 
+from sklar.kernels.reference import logistic, within_reach
 from sklar.model.covariance import Covariance
+
+__all__ = ["log_uniform", "logistic", "standard_draw", "uniform"]
 
 _SQRT_HALF = math.sqrt(0.5)
 
@@ -21,7 +24,7 @@ def standard_draw(
     covariance: Covariance, batch_shape: tuple[int, ...], generator: torch.Generator | None = None
 ) -> Tensor:
     """s = q / sqrt(Sigma_ii): standard normal marginals, correlation R: (*batch_shape, d)."""
-    return covariance.draw(batch_shape, generator) / covariance.deviation()
+    return covariance.standard_draw(batch_shape, generator)
 
 
 def uniform(s: Tensor) -> Tensor:
@@ -31,19 +34,7 @@ def uniform(s: Tensor) -> Tensor:
 
 def log_uniform(s: Tensor) -> Tensor:
     """log u = log Phi(s), exact in both tails."""
-    s = _clamp(s)
+    s = within_reach(s)
     upper = torch.log1p(-0.5 * torch.erfc(s.clamp_min(0) * _SQRT_HALF))
     lower = torch.log(0.5 * torch.erfc(-s.clamp_max(0) * _SQRT_HALF))
     return torch.where(s > 0, upper, lower)
-
-
-def logistic(s: Tensor) -> Tensor:
-    """g = log u - log(1 - u) = log Phi(s) - log Phi(-s): standard logistic noise."""
-    a = _clamp(s) * _SQRT_HALF
-    return torch.log(torch.erfc(-a)) - torch.log(torch.erfc(a))
-
-
-def _clamp(s: Tensor) -> Tensor:
-    """Keep erfc above its underflow: beyond 12 deviations (36 in float64), less than 1e-32 of the mass."""
-    bound = 36.0 if s.dtype == torch.float64 else 12.0
-    return s.clamp(-bound, bound)

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from sklar import kernels
+
 # The least standard deviation a gate's own noise can have. Where L and sigma both vanish a correlation is not
 # defined; with this floor such a gate is independent, and every marginal stays exact.
 SMALLEST_SIGMA = 1e-3
@@ -41,8 +43,12 @@ class Covariance(ABC):
 
     def draw(self, batch_shape: Sequence[int], generator: torch.Generator | None = None) -> Tensor:
         """q ~ N(0, Sigma), one draw for every entry of `batch_shape`: (*batch_shape, d)."""
-        eps = self._normal((*batch_shape, self.sigma.shape[-1]), generator)
-        return self.mix(self._normal((*batch_shape, self.n_factors), generator)) + self.sigma * eps
+        xi, eps = self.parts(batch_shape, generator)
+        return self.mix(xi) + self.sigma * eps
+
+    def standard_draw(self, batch_shape: Sequence[int], generator: torch.Generator | None = None) -> Tensor:
+        """q / sqrt(Sigma_ii): (*batch_shape, d)."""
+        return self.draw(batch_shape, generator) / self.deviation()
 
     def deviation(self) -> Tensor:
         """sqrt(Sigma_ii), without overflow where its square would: (..., d)."""
@@ -62,6 +68,11 @@ class Covariance(ABC):
         deviation = self.deviation()
         loadings = self.matrix() / deviation.unsqueeze(-1)
         return loadings @ loadings.mT + torch.diag_embed((self.sigma / deviation).square())
+
+    def parts(self, batch_shape: Sequence[int], generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
+        """The standard normal draws xi (*batch_shape, n_factors) and eps (*batch_shape, d)."""
+        eps = self._normal((*batch_shape, self.sigma.shape[-1]), generator)
+        return self._normal((*batch_shape, self.n_factors), generator), eps
 
     def _normal(self, shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
         return torch.randn(shape, generator=generator, device=self.sigma.device, dtype=self.sigma.dtype)
@@ -112,6 +123,50 @@ class FullRank(LowRank):
 
     def __init__(self, loadings: Tensor, sigma: Tensor | None = None) -> None:
         super().__init__(loadings, loadings.new_zeros(loadings.shape[-1]) if sigma is None else sigma)
+
+
+class FullRankHead(Covariance):
+    """The full-rank scheme whose L = act(h W + b) * scale is known by its factors and never stored.
+
+    A row's L has d^2 entries, 784^2 for a row of MNIST; h has some tens. Only `matrix` makes L, for people and tests.
+    """
+
+    def __init__(
+        self, hidden: Tensor, weight: Tensor, bias: Tensor, activation: str, sigma: Tensor, scale: float = 1.0
+    ) -> None:
+        super().__init__(sigma)
+        self.head = (hidden, weight, bias)  # (R, n, r), (R, r, d d), (R, 1, d d)
+        self.activation, self.scale = activation, scale
+        self.n_factors = sigma.shape[-1]
+
+    def mix(self, xi: Tensor) -> Tensor:
+        """L xi, row by row."""
+        return self._pass(xi)[0]
+
+    def row_norm(self) -> Tensor:
+        """|L_i|."""
+        hidden = self.head[0]
+        squares = self._pass(hidden.new_zeros((*hidden.shape[:-1], self.n_factors)))[1]
+        return torch.where(squares > 0, squares, 1).sqrt() * (squares > 0)
+
+    def matrix(self) -> Tensor:
+        """L, dense: (R, n, d, d)."""
+        hidden, weight, bias = self.head
+        before = torch.baddbmm(bias, hidden, weight).unflatten(-1, (self.n_factors, -1))
+        return self.scale * (before.tanh() if self.activation == "tanh" else before.relu())
+
+    def standard_draw(self, batch_shape: Sequence[int], generator: torch.Generator | None = None) -> Tensor:
+        """Both parts of s = q / sqrt(Sigma_ii) in one pass over L."""
+        xi, eps = self.parts(batch_shape, generator)
+        q, squares = self._pass(xi)
+        return (q + self.sigma * eps) / (squares + self.sigma.square()).sqrt()
+
+    def _pass(self, xi: Tensor) -> tuple[Tensor, Tensor]:
+        """L xi and the squared lengths of L's rows."""
+        hidden, weight, bias = self.head
+        xi = xi.expand(*hidden.shape[:-1], -1)  # rows may share a draw
+        q, squares = kernels.full_draw(hidden, weight, bias, xi, self.activation)
+        return self.scale * q, self.scale**2 * squares
 
 
 class BlockDiagonal(Covariance):

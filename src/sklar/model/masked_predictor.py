@@ -57,6 +57,13 @@ class MaskedPredictor(nn.Module):
         of_mask = self.first.weight[:, self.n_features :].gather(1, rows).view(replicas, n, count, width)
         return (of_value * value + of_mask) * (1 - 2 * shown)
 
+    def flip_steps(self, x: Tensor, mask: Tensor, part: slice) -> Tensor:
+        """The same for each i of a range of features, the same for all rows: nothing is gathered."""
+        of_value = self.first.weight[:, : self.n_features][:, part].unsqueeze(1)  # (R, 1, K, h)
+        of_mask = self.first.weight[:, self.n_features :][:, part].unsqueeze(1)
+        step = torch.addcmul(of_mask, x[..., part].unsqueeze(-1), of_value)
+        return step.mul_(1 - 2 * mask[..., part].unsqueeze(-1))
+
     def after_step(self, hidden: Tensor, step: Tensor) -> Tensor:
         """Outputs from the first pre-activation (R, n, h) moved by K steps a row (R, n, K, h): (R, n, K, out)."""
         moved = (hidden.unsqueeze(2) + step).flatten(1, 2)

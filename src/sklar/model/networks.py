@@ -67,6 +67,7 @@ class Choice(NamedTuple):
     scores: Tensor  # alpha, (R, n, d)
     loadings: Tensor | None  # the entries of L, flat, (R, n, entries)
     sigma: Tensor | None  # (R, n, d)
+    hidden: Tensor | None = None  # (R, n, h), where L is known by its factors: act(h W + b)
 
 
 class ChoiceNet(nn.Module):
@@ -101,10 +102,15 @@ class ChoiceNet(nn.Module):
         self.loadings = StackedLinear(replicas, hidden, n_loadings, generator) if n_loadings else None
         self.sigma = StackedLinear(replicas, hidden, n_features, generator) if with_sigma else None
 
-    def forward(self, x: Tensor, heads: bool = True) -> Choice:
-        """Scores for every row of x (R, n, d); with `heads`, the copula's parameters too."""
+    def forward(self, x: Tensor, heads: bool = True, factored: bool = False) -> Choice:
+        """Scores for every row of x (R, n, d); with `heads`, the copula's parameters too.
+
+        With `factored` L is not made, and the hidden units it would be made of are returned instead.
+        """
         h = self.activation(self.second(self.activation(self.first(x))))
         loadings = sigma = None
+        if factored:
+            return Choice(self.scores(h), None, None, h)
         if heads and self.loadings is not None:
             loadings = self.loadings_activation(self.loadings(h))
         if heads and self.sigma is not None:

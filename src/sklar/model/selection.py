@@ -8,8 +8,17 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from sklar import kernels
 from sklar.model import binary_mask, copula, topk_mask
-from sklar.model.covariance import BlockDiagonal, BlockLayout, Covariance, FullRank, Independent, LowRank
+from sklar.model.covariance import (
+    BlockDiagonal,
+    BlockLayout,
+    Covariance,
+    FullRank,
+    FullRankHead,
+    Independent,
+    LowRank,
+)
 from sklar.model.networks import Choice, ChoiceNet, PredictNet
 
 COVARIANCES = ("low-rank", "full", "block", "independent")
@@ -70,7 +79,11 @@ class GateModel(nn.Module):
     def sample(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
         """One mask a row, drawn from the copula; hard forward, relaxed backward: (*batch_shape, d)."""
         a = self.architecture
-        s = copula.standard_draw(self.covariance(choice), batch_shape, generator)
+        covariance = self.covariance(choice)
+        if a.k is None and isinstance(covariance, LowRank):
+            parts = covariance.parts(batch_shape, generator)
+            return kernels.low_rank_mask(choice.scores, covariance.loadings, covariance.sigma, *parts, a.temperature)
+        s = copula.standard_draw(covariance, batch_shape, generator)
         if a.k is None:
             noise = copula.logistic(s)
             relaxed = binary_mask.relaxed_mask(choice.scores, noise, a.temperature)
@@ -122,8 +135,8 @@ class SelectionModel(GateModel):
         )
 
     def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Forward:
-        """One noisy pass over the rows of x (R, n, d)."""
-        choice = self.choice(x)
+        """One noisy pass over the rows of x (R, n, d). A draw is made once: a full L need not be stored for it."""
+        choice = self.choice(x, factored=self.architecture.covariance == "full")
         mask = self.sample(choice, choice.scores.shape[:-1], generator)
         return Forward(self.output(x, mask), mask)
 
@@ -139,6 +152,11 @@ class SelectionModel(GateModel):
         """The covariance of every row's gates, from ChoiceNet's heads."""
         a = self.architecture
         ones = choice.scores.new_ones(a.n_features)
+        if choice.hidden is not None and self.choice.loadings is not None:
+            head = (choice.hidden, self.choice.loadings.weight, self.choice.loadings.bias, a.loadings_activation)
+            if a.k is None:
+                return FullRankHead(*head, torch.zeros_like(ones))
+            return FullRankHead(*head, ones, a.correlation_strength**0.5)
         if choice.loadings is None:
             return Independent(ones)
         loadings, sigma = choice.loadings, choice.sigma

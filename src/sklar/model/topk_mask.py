@@ -10,10 +10,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
+from sklar import kernels
+from sklar.kernels.reference import log_complement
+
+__all__ = ["hard_topk", "log_complement", "ranking", "relaxed_topk", "sampling_keys", "sampling_weights"]
+
 SMALLEST_WEIGHT = 1e-6
-# A feature that is chosen again multiplies the gradient by 1 / t. At low temperatures the exact gradient of the
-# recursion reaches 1e96, beyond float32; what passes from step to step is cut here.
-LARGEST_GRADIENT = 1e6
 
 
 def sampling_weights(scores: Tensor) -> Tensor:
@@ -29,33 +31,9 @@ def sampling_keys(weights: Tensor, log_noise: Tensor) -> Tensor:
 def relaxed_topk(keys: Tensor, k: int, temperature: float, step_exponent: float = 0.0) -> Tensor:
     """z~ = sum_s p^s, with p^s = softmax(v^s / t) and v^(s+1) = v^s + t^delta log(1 - p^s): (..., d).
 
-    Without a gradient to keep, the k steps share two buffers.
+    Of the k steps none is kept: the backward pass makes them anew.
     """
-    step = temperature**step_exponent
-    total = torch.zeros_like(keys)
-    for index in range(k):
-        log_p = torch.log_softmax(keys / temperature, dim=-1)
-        total = total + log_p.exp()
-        if index + 1 < k:
-            keys = keys + step * log_complement(log_p)
-            if keys.requires_grad:
-                keys.register_hook(_cut)
-    return total
-
-
-def _cut(gradient: Tensor | None) -> Tensor | None:
-    return None if gradient is None else gradient.clamp(-LARGEST_GRADIENT, LARGEST_GRADIENT)
-
-
-def log_complement(log_p: Tensor) -> Tensor:
-    """log(1 - p_i) of a probability vector, exact also where p_i rounds to 1.
-
-    Only the largest entry can exceed 1/2, and for that one 1 - p_i is the sum of the others.
-    """
-    top = log_p.argmax(dim=-1, keepdim=True)
-    is_top = torch.zeros_like(log_p, dtype=torch.bool).scatter(-1, top, True)
-    others = log_p.masked_fill(is_top, -torch.inf)
-    return torch.where(is_top, torch.logsumexp(others, dim=-1, keepdim=True), torch.log1p(-others.exp()))
+    return kernels.relaxed_topk(keys, k, temperature, temperature**step_exponent)
 
 
 def hard_topk(values: Tensor, k: int) -> Tensor:

@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from sklar.training.steps import BatchStep
+
 Record = dict[str, Any]
 
 
@@ -50,19 +52,29 @@ def train(
 
     With `validation_loss`, stop after `patience` epochs without a better one and restore the best weights.
     """
-    optimiser = torch.optim.Adam(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
+    on_gpu = generator.device.type == "cuda"
+    optimiser = torch.optim.Adam(
+        model.parameters(),
+        lr=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        fused=on_gpu or None,
+        capturable=on_gpu,
+    )
+
+    def learn(rows: Tensor) -> Tensor:
+        optimiser.zero_grad(set_to_none=True)
+        loss = step_loss(rows)
+        loss.backward()
+        optimiser.step()
+        return loss.detach()
+
+    step = BatchStep(learn, generator.device, generator)
     history: list[Record] = []
     keeper = BestWeights(model, settings.patience)
     progress = progress_bar(settings.max_epochs, "training", settings.verbose)
     for epoch in range(settings.max_epochs):
         model.train()
-        losses = []
-        for rows in batches(n_rows, settings.batch_size, generator):
-            optimiser.zero_grad(set_to_none=True)
-            loss = step_loss(rows)
-            loss.backward()
-            optimiser.step()
-            losses.append(loss.detach())
+        losses = [step(rows) for rows in batches(n_rows, settings.batch_size, generator)]
         record: Record = {"epoch": epoch, "loss": torch.stack(losses).mean().item()}
         if validation_loss is not None:
             model.eval()

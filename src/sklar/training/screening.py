@@ -14,11 +14,11 @@ import math
 import torch
 from torch import Tensor
 
-from sklar.training.flips import Draw, gains
 from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, random_masks
 
 CHUNK = 256  # features tested at a time
+CACHED_ENTRIES = 2**21  # of the hidden units of a chunk, that a CPU's cache holds; one feature may need more
 
 
 def union(predictors: FoldPredictors, least_width: int, most_width: int, generator: torch.Generator) -> Tensor:
@@ -39,19 +39,22 @@ FALSE_NOMINATIONS = 3.0
 @torch.no_grad()
 def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
     """Mean gain of every feature over its standard error, the larger of random and of full masks: (P, d)."""
-    folds, task = predictors.folds, predictors.task
-    problems, n_folds, _, d = folds.x.shape
+    folds, task, judge = predictors.folds, predictors.task, predictors.judge
+    problems, n_folds, m, d = folds.x.shape
     x, y = folds.x.flatten(0, 1), folds.y.flatten(0, 1)
-    columns = []
-    for first in range(0, d, CHUNK):
-        index = torch.arange(first, min(first + CHUNK, d), device=x.device).expand(*x.shape[:2], -1)
-        z = torch.full((problems, index.shape[-1]), -torch.inf, device=x.device)
-        for mask in (random_masks(x, generator), torch.ones_like(x)):
-            gain = gains(predictors.judge, task.row_loss, x, y, Draw(mask), index)
-            gain = gain.unflatten(0, (problems, n_folds)).flatten(1, 2)  # (P, n, chunk)
-            z = torch.maximum(z, _z_of_mean(gain))
-        columns.append(z)
-    return torch.cat(columns, dim=1)
+    size = max(1, min(CHUNK, CACHED_ENTRIES // (problems * n_folds * m * predictors.settings.hidden)))
+    z = torch.full((problems, d), -torch.inf, device=x.device)
+    for mask in (random_masks(x, generator), torch.ones_like(x)):
+        hidden = judge.before_activation(x, mask)  # once for all features: a flip moves it by one step
+        drawn = task.row_loss(judge.after_first(hidden), y).unsqueeze(-1)
+        for first in range(0, d, size):
+            part = slice(first, min(first + size, d))
+            output = judge.after_step(hidden, judge.flip_steps(x, mask, part))
+            flipped = task.row_loss(output, y.unsqueeze(-1).expand(output.shape[:-1]))
+            gain = (flipped - drawn) * (2 * mask[..., part] - 1)  # (P F, m, size)
+            gain = gain.unflatten(0, (problems, n_folds)).flatten(1, 2)
+            z[:, part] = torch.maximum(z[:, part], _z_of_mean(gain))
+    return z
 
 
 @torch.no_grad()
@@ -70,17 +73,20 @@ def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float
     residual = residuals(task, output, folds.y.flatten(1, 2))  # (P, n, C)
     contexts = _contexts(x, found)  # (P, n, M)
     weight = (residual.unsqueeze(-1) * contexts.unsqueeze(-2)).flatten(-2)  # (P, n, C M)
-    columns = []
-    for first in range(0, d, CHUNK):
-        part = x[..., first : first + CHUNK].clamp(-3, 3)
-        shapes = torch.cat([part, part.abs() - part.abs().mean(1, keepdim=True)], dim=-1)  # (P, n, 2 chunk)
-        total = weight.mT @ shapes  # (P, C M, 2 chunk)
-        spread = (weight.square().mT @ shapes.square()).sqrt()
-        z = (total / spread.clamp_min(1e-12)).abs().amax(1)
-        columns.append(z.unflatten(-1, (2, -1)).amax(1))
+    columns = [score_z(x[..., first : first + CHUNK], weight) for first in range(0, d, CHUNK)]
     n_tests = 2 * d * weight.shape[-1]
     threshold = torch.special.ndtri(torch.tensor(1 - FALSE_NOMINATIONS / (2 * n_tests), dtype=torch.float64))
     return torch.cat(columns, dim=1), max(float(threshold), GAIN_Z)
+
+
+def score_z(x: Tensor, weight: Tensor) -> Tensor:
+    """The largest |z| of the score tests of x_j and |x_j|: x (P, n, c), weighted residuals (P, n, W) -> (P, c)."""
+    part = x.clamp(-3, 3)
+    shapes = torch.cat([part, part.abs() - part.abs().mean(1, keepdim=True)], dim=-1)  # (P, n, 2 c)
+    total = weight.mT @ shapes  # (P, W, 2 c)
+    spread = (weight.square().mT @ shapes.square()).sqrt()
+    z = (total / spread.clamp_min(1e-12)).abs().amax(1)
+    return z.unflatten(-1, (2, -1)).amax(1)
 
 
 def residuals(task: Task, output: Tensor, y: Tensor) -> Tensor:

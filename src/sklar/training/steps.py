@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 EAGER_STEPS = 3  # a graph may be captured only after its step ran a few times
 
@@ -38,6 +38,46 @@ def repeat(
     for k in range(eager, n_steps):
         before(k)
         graph.replay()
+
+
+class BatchStep:
+    """A training step on a batch of row numbers: on a GPU, batches of the first batch's size replay one graph."""
+
+    def __init__(self, step: Callable[[Tensor], Tensor], device: torch.device, generator: torch.Generator) -> None:
+        self.step, self.generator = step, generator
+        self.side = torch.cuda.Stream() if device.type == "cuda" else None
+        self.rows: Tensor | None = None  # what the graph reads
+        self.loss: Tensor | None = None  # what it writes
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.eager = 0
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """Do the step; return its loss."""
+        if self.side is None or (self.rows is not None and rows.shape != self.rows.shape):
+            return self.step(rows)
+        if self.rows is None:
+            self.rows = rows.clone()
+        self.rows.copy_(rows)
+        if self.eager < EAGER_STEPS:
+            self.eager += 1
+            return self._beside(self.rows)
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            self.graph.register_generator_state(self.generator)
+            with torch.cuda.graph(self.graph):
+                self.loss = self.step(self.rows)
+        self.graph.replay()
+        assert self.loss is not None
+        return self.loss.clone()
+
+    def _beside(self, rows: Tensor) -> Tensor:
+        """On a stream of its own, as a step must run a few times before it is captured."""
+        assert self.side is not None
+        self.side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.side):
+            loss = self.step(rows)
+        torch.cuda.current_stream().wait_stream(self.side)
+        return loss
 
 
 def adamw(

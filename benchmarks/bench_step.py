@@ -1,0 +1,91 @@
+"""Line 1: a whole training step with the copula (low-rank, p = 8) against the same without (independent gates).
+
+    python benchmarks/bench_step.py
+
+Honest training is the default of the library: all rows share one L. Joint training is the paper's: every row has its
+own, which a head of p times the width of the scores' must make. Both sides take turns; the quickest counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+import torch
+from measure import line, quickest, table
+
+from sklar.model.selection import Architecture, SelectionModel
+from sklar.training.folds import deal
+from sklar.training.objectives import Task, joint_loss
+from sklar.training.runtime import resolve_device
+from sklar.training.stage import SelectorSettings, Stage
+from sklar.training.steps import BatchStep
+
+TARGETS = {("cpu", 100): 1.25, ("cuda", 100): 1.10, ("cuda", 784): 1.15}
+COVARIANCES = ("low-rank", "independent")
+
+
+def honest_steps(covariance: str, d: int, n: int, device: torch.device, count: int) -> Callable[[], object]:
+    """`count` steps of the selector's training, its predictors' steps included; on a GPU, replayed."""
+    generator = torch.Generator(device).manual_seed(0)
+    x = torch.randn(1, n, d, generator=generator, device=device)
+    folds = deal(x, (x[..., 0] > 0).long(), 4, 0.2, generator)
+    stage = Stage(folds, Task(2), SelectorSettings(covariance=covariance), generator, 0)
+    if covariance != "independent":
+        stage.correlate()
+    price = torch.full((1,), -6.0, device=device)
+    return lambda: stage.select(count, price, price, folds.n_train)
+
+
+def joint_steps(covariance: str, d: int, n: int, device: torch.device, count: int) -> Callable[[], object]:
+    """`count` steps of the paper's training on batches of 1000; on a GPU, replayed."""
+    generator = torch.Generator(device).manual_seed(0)
+    x = torch.randn(1, n, d, generator=generator, device=device)
+    y = (x[0, :, 0] > 0).long()
+    words = {"choice_hidden": 100, "predict_hidden": 200, "rank": 8}
+    model = SelectionModel(Architecture(d, 2, covariance=covariance, **words), torch.Generator().manual_seed(0))
+    model.to(device)
+    on_gpu = device.type == "cuda"
+    optimiser = torch.optim.Adam(model.parameters(), fused=on_gpu or None, capturable=on_gpu)
+    price = torch.full((1, 1), 0.01, device=device)
+
+    def learn(rows: torch.Tensor) -> torch.Tensor:
+        optimiser.zero_grad(set_to_none=True)
+        loss = joint_loss(model, Task(2), x[:, rows], y[rows], price, generator)
+        loss.backward()
+        optimiser.step()
+        return loss.detach()
+
+    step, rows = BatchStep(learn, device, generator), torch.arange(min(1000, n), device=device)
+    return lambda: [step(rows) for _ in range(count)]
+
+
+def compare(make: Callable, d: int, n: int, device: torch.device, count: int, repeats: int) -> tuple[float, float]:
+    """Seconds a step with and without the copula; what a call costs once (capturing a graph) cancels."""
+    short, long = ([make(c, d, n, device, many) for c in COVARIANCES] for many in (count, 3 * count))
+    times = quickest([*short, *long], device, repeats)
+    return (times[2] - times[0]) / (2 * count), (times[3] - times[1]) / (2 * count)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--widths", type=int, nargs="+", default=[100, 784])
+    parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
+    args = parser.parse_args(arguments)
+    device = resolve_device(args.device)
+    widths, n, count, repeats = (args.widths, 8000, 100 if device.type == "cuda" else 10, 4)
+    if args.quick:
+        widths, n, count, repeats = [12], 200, 2, 1
+    columns = ("training", "d", "with copula, ms", "without, ms", "ratio", "target")
+    table(f"1. A training step with and without the copula, {device.type}, batch 1000, p = 8", columns)
+    for name, make in (("honest", honest_steps), ("joint", joint_steps)):
+        for d in widths:
+            ours, without = compare(make, d, n, device, count, repeats)
+            target = TARGETS.get((device.type, d))
+            cells = (f"{1e3 * ours:.2f}", f"{1e3 * without:.2f}", f"{ours / without:.2f}x")
+            line(name, d, *cells, f"at most {target}x" if target else "-")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,94 @@
+"""Rows of measurements in a folder: one JSON object a line, appended whole, never twice.
+
+A row's key says what was measured; the rest says how it came out. A file that a killed run left with half a last line
+is cut back to its whole lines before anything is added.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+Key = tuple[Any, ...]
+
+KEY_FIELDS = ("method", "dataset", "setting", "k", "seed", "metric", "quick", "overrides")
+
+
+def key_of(row: Row) -> Key:
+    """What a row measured. The experiment is not part of it: tables share their cells."""
+    return tuple(json.dumps(row.get(field), sort_keys=True) for field in KEY_FIELDS)
+
+
+def read_rows(folder: str | Path) -> list[Row]:
+    """All whole rows of the files rows*.jsonl of a folder, each once."""
+    found: dict[Key, Row] = {}
+    for path in sorted(Path(folder).glob("rows*.jsonl")):
+        for row in _lines(path):
+            found.setdefault(key_of(row), row)
+    return list(found.values())
+
+
+def _lines(path: Path) -> Iterator[Row]:
+    content = path.read_bytes()
+    for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
+        try:
+            yield json.loads(line)
+        except ValueError as error:
+            raise ValueError(f"{path} line {number} is no row: {error}") from error
+
+
+class RowFile:
+    """The one file that a run appends to; a second run on the same file is refused while the first is at it."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.file = open(self.path, "a+b")  # noqa: SIM115  (closed by `close`)
+        self._lock()
+        self._cut_half_line()
+        self.seen = {key_of(row) for row in read_rows(self.path.parent)}
+
+    def __enter__(self) -> RowFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def add(self, rows: Iterable[Row]) -> int:
+        """Append the rows that are not there yet, in one write, and bring them to disk; returns how many."""
+        lines = []
+        for row in rows:
+            key = key_of(row)
+            if key not in self.seen:
+                self.seen.add(key)
+                lines.append(json.dumps(row, allow_nan=False) + "\n")
+        self.file.write("".join(lines).encode())
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        return len(lines)
+
+    def close(self) -> None:
+        """Let the next run have the file; one without rows is not left behind."""
+        if self.path.exists() and self.path.stat().st_size == 0:
+            self.path.unlink()
+        self.file.close()
+
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:  # no such locks on this system
+            return
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self.file.close()
+            raise OSError(f"another run is writing {self.path}; wait for it or choose another --out") from error
+
+    def _cut_half_line(self) -> None:
+        self.file.seek(0)
+        content = self.file.read()
+        self.file.truncate(content.rfind(b"\n") + 1)

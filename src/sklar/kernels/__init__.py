@@ -1,0 +1,120 @@
+"""The costly steps of the mathematics, fused where there is a GPU with Triton, in plain torch elsewhere.
+
+One function a step, each with two implementations of the same name: `reference` and `_triton`. Which one runs is
+chosen by the tensors; `which_ran` says what it was, and `using` forces it (for tests and benchmarks).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
+
+import torch
+from torch import Tensor
+
+from sklar.kernels import reference
+
+__all__ = ["full_draw", "low_rank_mask", "relaxed_topk", "using", "which_ran"]
+
+FUSED_TYPES = (torch.float32, torch.bfloat16)
+
+_forced: list[str] = []
+_ran: dict[str, str] = {}
+
+
+def full_draw(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activation: str) -> tuple[Tensor, Tensor]:
+    """q = L zeta and the squared lengths of L's rows, for L = act(h W + b) that is never stored.
+
+    hidden (R, n, r), weight (R, r, d d), bias (R, 1, d d), zeta (R, n, d); activation "tanh" or "relu". The first three
+    may be bfloat16 where zeta is float32, on a GPU: L is then made from these, and summed in float32.
+
+    Examples
+    --------
+    >>> h, w, b, zeta = torch.ones(1, 1, 1), torch.zeros(1, 1, 4), torch.ones(1, 1, 4), torch.ones(1, 1, 2)
+    >>> [t.tolist() for t in full_draw(h, w, b, zeta, "relu")]
+    [[[[2.0, 2.0]]], [[[2.0, 2.0]]]]
+    """
+    fused = not zeta.requires_grad and hidden.dtype in FUSED_TYPES
+    return _implementation("full_draw", zeta, fused).full_draw(hidden, weight, bias, zeta, activation)
+
+
+def low_rank_mask(
+    scores: Tensor, loadings: Tensor, sigma: Tensor, xi: Tensor, eps: Tensor, temperature: float
+) -> Tensor:
+    """Scores -> correlated noise -> mask, hard forward and relaxed backward.
+
+    scores, eps (..., d), sigma (d,) or like scores, loadings (d, p) or (..., d, p), xi (..., p).
+
+    Examples
+    --------
+    >>> scores, loadings, sigma = torch.tensor([3.0, -3.0]), torch.zeros(2, 1), torch.ones(2)
+    >>> low_rank_mask(scores, loadings, sigma, torch.zeros(1), torch.zeros(2), 1.0).tolist()
+    [1.0, 0.0]
+    """
+    # nothing that rows share: neither loadings nor draws
+    alike = loadings.shape[:-1] == eps.shape == scores.shape and xi.shape[:-1] == scores.shape[:-1]
+    fused = alike and scores.numel() > 0
+    implementation = _implementation("low_rank_mask", scores, fused)
+    return implementation.low_rank_mask(scores, loadings, sigma, xi, eps, temperature)
+
+
+def relaxed_topk(keys: Tensor, k: int, temperature: float, step: float) -> Tensor:
+    """z~ = sum_s p^s, with p^s = softmax(v^s / t) and v^(s+1) = v^s + step log(1 - p^s): like keys, (..., d).
+
+    Examples
+    --------
+    >>> relaxed_topk(torch.tensor([9.0, 0.0, 8.0]), 2, 0.1, 1.0).round().tolist()
+    [1.0, 0.0, 1.0]
+    """
+    implementation = _implementation("relaxed_topk", keys, keys.shape[-1] <= 16384)
+    return implementation.relaxed_topk(keys, k, temperature, step)
+
+
+def which_ran(name: str) -> str | None:
+    """The implementation that the last call of a kernel took: "triton", "reference", or None before the first.
+
+    Examples
+    --------
+    >>> with using("reference"):
+    ...     _ = relaxed_topk(torch.zeros(3), 1, 1.0, 1.0)
+    >>> which_ran("relaxed_topk")
+    'reference'
+    """
+    return _ran.get(name)
+
+
+@contextmanager
+def using(implementation: str) -> Iterator[None]:
+    """Inside, every kernel takes this implementation where it can: "reference", or "triton".
+
+    Without a GPU the latter needs Triton's interpreter (TRITON_INTERPRET=1, set before Triton is imported).
+    """
+    if implementation not in ("reference", "triton"):
+        raise ValueError(f"implementation must be 'reference' or 'triton'; got {implementation!r}")
+    if implementation == "triton" and not _has_triton():
+        raise ImportError("the package 'triton' is not installed")
+    _forced.append(implementation)
+    try:
+        yield
+    finally:
+        _forced.pop()
+
+
+def _implementation(name: str, tensor: Tensor, fused: bool) -> ModuleType:
+    """Triton for what it can do, on a GPU or where it is forced."""
+    wanted = _forced[-1] if _forced else "triton" if tensor.is_cuda and _has_triton() else "reference"
+    if wanted == "triton" and fused and tensor.dtype in FUSED_TYPES:
+        _ran[name] = "triton"
+        from sklar.kernels import _triton
+
+        return _triton
+    _ran[name] = "reference"
+    return reference
+
+
+@cache
+def _has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None

@@ -1,0 +1,187 @@
+"""The three costly steps in plain torch, in chunks: memory stays bounded, and a fused kernel has something to equal.
+
+Each function has a fused twin of the same name in `_triton`. What a backward pass needs is computed again there
+rather than kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+# Entries of the largest intermediate that a chunk may make: on a CPU what its cache holds, on a GPU what fills it.
+CHUNK_ENTRIES = {"cpu": 2**21, "cuda": 2**26}
+# A feature that is chosen again multiplies the gradient by 1 / t. At low temperatures the exact gradient of the
+# top-k recursion reaches 1e96, beyond float32; what passes from step to step is cut here.
+LARGEST_GRADIENT = 1e6
+_SQRT_HALF = math.sqrt(0.5)
+
+
+def logistic(s: Tensor) -> Tensor:
+    """g = log Phi(s) - log Phi(-s): standard logistic noise of a standard normal draw, exact in both tails."""
+    a = within_reach(s) * _SQRT_HALF
+    return torch.log(torch.erfc(-a)) - torch.log(torch.erfc(a))
+
+
+def within_reach(s: Tensor) -> Tensor:
+    """Keep erfc above its underflow: beyond 12 deviations (36 in float64), less than 1e-32 of the mass."""
+    bound = 36.0 if s.dtype == torch.float64 else 12.0
+    return s.clamp(-bound, bound)
+
+
+def low_rank_mask(
+    scores: Tensor, loadings: Tensor, sigma: Tensor, xi: Tensor, eps: Tensor, temperature: float
+) -> Tensor:
+    """Scores -> correlated noise -> mask: hard forward, relaxed backward: (..., d).
+
+    scores, sigma, eps (..., d), loadings (..., d, p), xi (..., p). s = (L xi + sigma eps) / sqrt(|L_i|^2 + sigma_i^2).
+    """
+    q = (loadings @ xi.unsqueeze(-1)).squeeze(-1) + sigma * eps
+    # divided by the largest part first, so that no square overflows; it cancels
+    scale = torch.maximum(loadings.detach().abs().amax(-1), sigma.detach())
+    squares = (loadings / scale.unsqueeze(-1)).square().sum(-1) + (sigma / scale).square()
+    noise = logistic(q / (scale * squares.sqrt()))
+    relaxed = torch.sigmoid((noise + scores) / temperature)
+    return (noise + scores > 0).to(relaxed.dtype) + (relaxed - relaxed.detach())
+
+
+def full_draw(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activation: str) -> tuple[Tensor, Tensor]:
+    """q = L zeta and the squared length of every row of L, where L = act(h W + b) is never stored whole.
+
+    hidden (R, n, r), weight (R, r, d d), bias (R, 1, d d), zeta (R, n, d) -> (R, n, d), (R, n, d).
+    """
+    return _FullDraw.apply(*(part.to(zeta.dtype) for part in (hidden, weight, bias)), zeta, activation)
+
+
+class _FullDraw(torch.autograd.Function):
+    """Rows of L in chunks, made anew in the backward pass."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activation: str
+    ) -> tuple[Tensor, Tensor]:
+        ctx.save_for_backward(hidden, weight, bias, zeta)
+        ctx.activation = activation
+        q, squares = (torch.empty(zeta.shape, dtype=zeta.dtype, device=zeta.device) for _ in range(2))
+        for rows, columns in _rows_of_loadings(zeta):
+            loadings = _loadings(hidden, weight[..., columns], bias[..., columns], zeta, activation)  # (R, n, c, d)
+            q[..., rows] = (loadings @ zeta.unsqueeze(-1)).squeeze(-1)
+            squares[..., rows] = loadings.square_().sum(-1)
+        return q, squares
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        d_q, d_squares = gradients
+        hidden, weight, bias, zeta = ctx.saved_tensors
+        d_hidden, d_weight, d_bias = torch.zeros_like(hidden), torch.empty_like(weight), torch.empty_like(bias)
+        d_zeta = zeta.new_zeros(zeta.shape) if ctx.needs_input_grad[3] else None
+        for rows, columns in _rows_of_loadings(zeta):
+            loadings = _loadings(hidden, weight[..., columns], bias[..., columns], zeta, ctx.activation)
+            if d_zeta is not None:
+                d_zeta += (d_q[..., rows].unsqueeze(-2) @ loadings).squeeze(-2)
+            # dL = dq zeta^T + 2 L dsquares, then through the activation, whose slope L itself tells
+            push = d_q[..., rows].unsqueeze(-1) * zeta.unsqueeze(-2)
+            push.addcmul_(loadings, d_squares[..., rows].unsqueeze(-1), value=2)
+            push = push.mul_(_slope(loadings, ctx.activation)).flatten(-2)  # (R, n, c d)
+            d_hidden += push @ weight[..., columns].mT
+            d_weight[..., columns] = hidden.mT @ push
+            d_bias[..., columns] = push.sum(-2, keepdim=True)
+        return d_hidden, d_weight, d_bias, d_zeta, None
+
+
+def _rows_of_loadings(zeta: Tensor) -> Iterator[tuple[slice, slice]]:
+    """Chunks of rows of L, each with its columns of the weights."""
+    replicas, n, d = zeta.shape
+    size = max(1, CHUNK_ENTRIES[zeta.device.type] // max(1, replicas * n * d))
+    for first in range(0, d, size):
+        last = min(first + size, d)
+        yield slice(first, last), slice(first * d, last * d)
+
+
+def _loadings(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activation: str) -> Tensor:
+    """Some rows of L: (R, n, c, d)."""
+    before = torch.baddbmm(bias, hidden, weight).unflatten(-1, (-1, zeta.shape[-1]))
+    return before.tanh_() if activation == "tanh" else before.relu_()
+
+
+def _slope(loadings: Tensor, activation: str) -> Tensor:
+    """act' told by act: 1 - L^2 for tanh, 1{L > 0} for ReLU. Overwrites L."""
+    return loadings.square_().neg_().add_(1) if activation == "tanh" else loadings.gt_(0)
+
+
+def relaxed_topk(keys: Tensor, k: int, temperature: float, step: float) -> Tensor:
+    """z~ = sum_s p^s, with p^s = softmax(v^s / t) and v^(s+1) = v^s + step log(1 - p^s): (..., d)."""
+    return _RelaxedTopK.apply(keys, k, temperature, step)
+
+
+class _RelaxedTopK(torch.autograd.Function):
+    """Keeps the keys alone; the k steps are made anew, and undone in turn, for some rows at a time."""
+
+    @staticmethod
+    def forward(ctx: Any, keys: Tensor, k: int, temperature: float, step: float) -> Tensor:
+        ctx.save_for_backward(keys)
+        ctx.words = (k, temperature, step)
+        total = torch.zeros_like(keys)
+        for index in range(k):
+            log_p = torch.log_softmax(keys / temperature, dim=-1)
+            total += log_p.exp()
+            if index + 1 < k:
+                keys = keys + step * log_complement(log_p)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        (keys,) = ctx.saved_tensors
+        k, temperature, step = ctx.words
+        rows, push = keys.reshape(-1, keys.shape[-1]), gradients[0].reshape(-1, keys.shape[-1])
+        size = max(1, CHUNK_ENTRIES[keys.device.type] // max(1, k * keys.shape[-1]))
+        parts = [
+            _undo_steps(v, g, k, temperature, step) for v, g in zip(rows.split(size), push.split(size), strict=True)
+        ]
+        return torch.cat(parts).view_as(keys) if parts else torch.zeros_like(keys), None, None, None
+
+
+def _undo_steps(v: Tensor, push: Tensor, k: int, temperature: float, step: float) -> Tensor:
+    """The gradient of the keys v (n, d), given that of z~: one adjoint step for every step, last first.
+
+    With l = log p: z~ gets p, so dl = p g; the next keys get step log(1 - p), so dl -= a p / (1 - p) where a is step
+    times their gradient. The largest p alone can round to 1: its log(1 - p) is the log of the others' sum, and its
+    part of dl falls on them. Then dv = (dl - p sum dl) / t, plus what came from the next keys.
+    """
+    log_ps, complements = [], []
+    for index in range(k):
+        log_ps.append(torch.log_softmax(v / temperature, dim=-1))
+        if index + 1 < k:
+            complements.append(log_complement(log_ps[-1]))
+            v = v + step * complements[-1]
+    later = torch.zeros_like(v)  # the gradient of the next keys
+    for index in reversed(range(k)):
+        log_p = log_ps.pop()
+        p = log_p.exp()
+        d_log_p = p * push
+        if index + 1 < k:
+            complement = complements.pop()
+            top = log_p.argmax(dim=-1, keepdim=True)
+            through = step * later
+            of_top = through.gather(-1, top)
+            share = (log_p - complement.gather(-1, top)).exp() * of_top - through * p / complement.exp()
+            d_log_p += share.scatter(-1, top, 0.0)
+        later = later + (d_log_p - p * d_log_p.sum(-1, keepdim=True)) / temperature
+        if index:
+            later.clamp_(-LARGEST_GRADIENT, LARGEST_GRADIENT)
+    return later
+
+
+def log_complement(log_p: Tensor) -> Tensor:
+    """log(1 - p_i) of a probability vector, exact also where p_i rounds to 1.
+
+    Only the largest entry can exceed 1/2, and for that one 1 - p_i is the sum of the others.
+    """
+    top = log_p.argmax(dim=-1, keepdim=True)
+    is_top = torch.zeros_like(log_p, dtype=torch.bool).scatter(-1, top, True)
+    others = log_p.masked_fill(is_top, -torch.inf)
+    return torch.where(is_top, torch.logsumexp(others, dim=-1, keepdim=True), torch.log1p(-others.exp()))
