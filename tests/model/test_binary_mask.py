@@ -97,3 +97,15 @@ def test_straight_through_is_hard_forward_and_relaxed_backward():
 def test_the_most_probable_mask_is_where_a_gate_is_more_open_than_shut():
     scores = torch.linspace(-3, 3, 13)
     assert torch.equal(binary_mask.most_probable_mask(scores), torch.sigmoid(scores) > 0.5)
+
+
+def test_of_a_group_the_best_selected_feature_stays():
+    mask = torch.tensor([[[True, True, True, True], [True, False, True, True], [False, True, False, False]]])
+    scores = torch.tensor([[[1.0, 2.0, 3.0, 0.5], [1.0, 9.0, 0.5, 0.5], [9.0, 1.0, 9.0, 9.0]]])
+    together = torch.zeros(4, 4, dtype=torch.bool)
+    for i, j in ((0, 1), (0, 2), (1, 2)):  # the first three are one group
+        together[i, j] = together[j, i] = True
+    kept = binary_mask.best_of_groups(mask, scores, together)
+    expected = [[False, False, True, True], [True, False, False, True], [False, True, False, False]]
+    assert kept.tolist() == [expected]
+    assert torch.equal(binary_mask.best_of_groups(mask, scores, torch.zeros(1, 4, 4, dtype=torch.bool)), mask)

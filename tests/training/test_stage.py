@@ -80,3 +80,22 @@ def test_exactly_k_features():
     low = torch.zeros(2)
     ranker.select(3, low, low, ranker.folds.n_train)
     assert (ranker.masks(torch.randn(2, 9, 4), low).sum(-1) == 2).all()
+
+
+def test_one_of_two_copies_is_enough_where_it_costs_nothing():
+    """Two exact copies whose gates exclude each other: the second is dropped; where it would cost, both stay."""
+    whole = stage(problems=1)
+    whole.correlate()
+    with torch.no_grad():
+        whole.correlation.loadings.zero_()
+        whole.correlation.loadings[:, 0, 0], whole.correlation.loadings[:, 1, 0] = 3.0, -3.0
+        whole.selector.scores.weight.zero_()
+        whole.selector.scores.bias.copy_(torch.tensor([2.0, 1.0, 1.0, -1.0]))
+    told = torch.full((1,), -5.0)  # a small price
+    whole.out_of_fold_losses = lambda mask: torch.zeros(1, 80)  # nothing costs anything
+    whole.exclude_substitutes(told)
+    x = whole.folds.training[0].flatten(1, 2)
+    assert whole.masks(x, told)[0, 0].tolist() == [1.0, 0.0, 1.0, 0.0]
+    whole.out_of_fold_losses = lambda mask: (4 - mask.sum(-1)).flatten(1)  # every feature is worth 1 to every row
+    whole.exclude_substitutes(told)
+    assert whole.masks(x, told)[0, 0].tolist() == [1.0, 1.0, 1.0, 0.0]

@@ -24,3 +24,17 @@ def straight_through(hard: Tensor, relaxed: Tensor) -> Tensor:
 def most_probable_mask(scores: Tensor) -> Tensor:
     """The mask without noise: the features with P(z_i = 1) > 1/2."""
     return scores > 0
+
+
+def best_of_groups(mask: Tensor, scores: Tensor, together: Tensor) -> Tensor:
+    """Of the selected features of one group keep the one of the highest score.
+
+    mask, scores : (P, n, d)
+    together : bool (P, d, d) or (d, d), whether two different features are of one group
+    """
+    kept = mask.clone()
+    members = together.reshape(-1, *together.shape[-2:]).any(0).any(0)
+    for i in members.nonzero().flatten().tolist():
+        rivals = mask & together[..., i, :].unsqueeze(-2) & (scores > scores[..., i : i + 1])
+        kept[..., i] &= ~rivals.any(-1)
+    return kept

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
+from sklar.model.binary_mask import best_of_groups
 from sklar.model.covariance import Covariance, Independent, LowRank
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import Choice, ChoiceNet
@@ -32,6 +33,9 @@ class HonestModel(GateModel):
         self.choice = ChoiceNet(a.n_features, a.choice_hidden, activation=a.activation, generator=generator)
         self.predictors = MaskedPredictor(a.n_features, a.predict_hidden, a.n_outputs, a.n_folds, generator)
         self.loadings = nn.Parameter(torch.zeros(a.n_features, a.rank))
+        self.substitutes: Tensor
+        # which features stand for each other, so that one of them is enough for a row
+        self.register_buffer("substitutes", torch.zeros(a.n_features, a.n_features, dtype=torch.bool))
 
     def gates(self, x: Tensor) -> Choice:
         """Scores of the rows, and the one L of all rows."""
@@ -45,6 +49,13 @@ class HonestModel(GateModel):
         """L L^T + I."""
         sigma = choice.scores.new_ones(self.architecture.n_features)
         return LowRank(self.loadings, sigma) if self.architecture.rank else Independent(sigma)
+
+    def decide(self, scores: Tensor) -> Tensor:
+        """The mask without noise, with one of the features that stand for each other: bool, like scores."""
+        mask = super().decide(scores)
+        if self.architecture.k is not None or not self.substitutes.any():
+            return mask
+        return best_of_groups(mask, scores, self.substitutes)
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """The mean of the fold predictors: of their probabilities (as logarithms), or of their values."""

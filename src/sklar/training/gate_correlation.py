@@ -9,6 +9,7 @@ partners would be too, which hides what weak partners are worth.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,9 @@ from torch import Tensor, nn
 from sklar.model.blocks import correlated_blocks
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.flips import Latents, RowLoss, mixed_differences
+
+# Gates that are correlated more than this exclude each other.
+EXCLUDING = -0.5
 
 
 class Pull(NamedTuple):
@@ -47,6 +51,16 @@ class GateCorrelation(nn.Module):
         """L_i / sqrt(|L_i|^2 + 1): R = root root^T off the diagonal: (P, d, p)."""
         loadings = self.patterned()
         return loadings / (loadings.square().sum(-1, keepdim=True) + 1).sqrt()
+
+    @torch.no_grad()
+    def substitutes(self) -> Tensor:
+        """Whether two features stand for each other: R < -1/2, directly or in a chain: bool (P, d, d)."""
+        root = self.root()
+        itself = torch.eye(root.shape[1], dtype=torch.bool, device=root.device)
+        linked = ((root @ root.mT < EXCLUDING) | itself).to(root.dtype)
+        for _ in range(max(1, math.ceil(math.log2(root.shape[1])))):
+            linked = (linked @ linked > 0).to(root.dtype)
+        return linked.bool() & ~itself
 
     def learn(
         self, judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, latents: Latents, pairs: Tensor, pull: Pull

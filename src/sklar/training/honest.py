@@ -89,6 +89,7 @@ class HonestFit:
         judges = stage.predictors.judge.only(read.expand(len(stage.alive) * n_folds, -1)).state_dict()
         mine = slice(problem * n_folds, (problem + 1) * n_folds)
         model.predictors.load_state_dict({key: value[mine].cpu() for key, value in judges.items()})
+        model.substitutes.copy_(stage.substitutes[problem].cpu()[alive][:, alive])
         if stage.correlation is not None:
             model.loadings.data.copy_(stage.correlation.patterned()[problem].detach().cpu()[alive])
         return model.eval()
@@ -167,6 +168,7 @@ def _select(
     stage.select(schedule.final_steps, low, high, stage.folds.x.shape[2], report)
     if stage.settings.k is None:
         stage.choose_level(chosen)
+        stage.exclude_substitutes(chosen)
     _record(history, "final", stage, chosen)
     return HonestFit(stage, columns, chosen, choices, history)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from sklar.model.binary_mask import best_of_groups
 from sklar.model.networks import ChoiceNet
 from sklar.model.topk_mask import hard_topk
 from sklar.training import flips
@@ -72,6 +73,8 @@ class Stage:
         self.correlation: GateCorrelation | None = None
         self.middle = torch.zeros(problems, 1, 1, device=folds.x.device)  # of the log-penalties
         self.level = torch.zeros(problems, device=folds.x.device)  # that a score must exceed
+        # features of which one is enough for a row
+        self.substitutes = torch.zeros(problems, d, d, dtype=torch.bool, device=folds.x.device)
 
     def scores(self, x: Tensor, log_penalty: Tensor) -> Tensor:
         """alpha of rows (P, n, d) at log-penalties (P, 1 or n, 1): (P, n, d)."""
@@ -82,8 +85,9 @@ class Stage:
     def masks(self, x: Tensor, log_penalty: Tensor) -> Tensor:
         """The masks without noise, of rows (P, n, d) at one log-penalty a problem (P,): like x."""
         scores = self.scores(x, log_penalty[:, None, None])
-        k = self.settings.k
-        return (scores > self.level[:, None, None] if k is None else hard_topk(scores, k)).to(x.dtype)
+        if self.settings.k is not None:
+            return hard_topk(scores, self.settings.k).to(x.dtype)
+        return best_of_groups(scores > self.level[:, None, None], scores, self.substitutes).to(x.dtype)
 
     def correlate(self) -> None:
         """From now on, gates are correlated; before, when most features are noise, they need not be."""
@@ -208,6 +212,26 @@ class Stage:
         self.level = torch.where(best, levels, torch.inf).amin(1)  # of equal ones the lowest
 
     @torch.no_grad()
+    def exclude_substitutes(self, log_penalty: Tensor) -> None:
+        """Select one of the features whose gates exclude each other, unless several clearly earn their price.
+
+        Clearly: loss and price together are worse by more than two standard errors without the others. Two, because the
+        rows that choose were learned from.
+        """
+        if self.correlation is None:
+            return
+        groups = self.correlation.substitutes() & self.alive.unsqueeze(1) & self.alive.unsqueeze(2)
+        x, _ = self.folds.training
+        paid = []
+        for self.substitutes in (torch.zeros_like(groups), groups):
+            mask = self.masks(x.flatten(1, 2), log_penalty).view_as(x)
+            price = log_penalty.exp().unsqueeze(1) * mask.sum(-1).flatten(1)  # (P, F n)
+            paid.append(self.out_of_fold_losses(mask) + price)
+        more = paid[1] - paid[0]
+        fair = more.mean(1) <= 2 * more.std(1) / more.shape[1] ** 0.5
+        self.substitutes = groups & fair[:, None, None]
+
+    @torch.no_grad()
     def out_of_fold_losses(self, mask: Tensor) -> Tensor:
         """Training rows shown by `mask` (P, F, n, d), each judged by the predictor of its own fold: (P, F n)."""
         x, y = (t.flatten(0, 1) for t in self.folds.training)
@@ -231,6 +255,7 @@ class Stage:
         self.alive = keep.gather(1, columns)
         self.folds = self.folds.columns(columns, self.alive)
         self.predictors.prune(self.folds, columns)
+        self.substitutes = torch.zeros(*self.alive.shape, columns.shape[1], dtype=torch.bool, device=columns.device)
         return columns
 
 
