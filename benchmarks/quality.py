@@ -4,8 +4,8 @@
 
 Writes one JSON row for each data set and seed, and prints the means. The fits are exactly those of
 `CopulaSelectorClassifier()`; on a GPU many data sets train side by side as problems of one stack (--stack).
-`evalx` is the accuracy of predictors that learned from random masks alone, shown what was selected; `truth` is the
-same, shown the truly relevant features. Test rows choose nothing.
+`evalx` is the accuracy of predictors that learned from random masks alone (on the columns that the model reads), shown
+what was selected; `truth` is the same, shown the truly relevant features. Test rows choose nothing.
 """
 
 from __future__ import annotations
@@ -76,18 +76,29 @@ def measure(tasks: list[tuple[str, int]], setting: str, variant: str, args: argp
         }
         rows.append(row)
     if args.evalx:
+        unions = [np.array(stacked.fit.union(p)) for p in range(len(tasks))]
         scaled = [stacked.scalings[p].apply(X) for p, (X, _, _) in enumerate(test)]
         masks = {"evalx": selected, "truth": [relevant for _, _, relevant in test]}
-        for name, accuracies in evalx(scaled, [y for _, y, _ in test], masks, resolve_device(args.device)).items():
+        read = {name: only(tables, unions) for name, tables in masks.items()}
+        labels = np.stack([y for _, y, _ in test])
+        for name, accuracies in evalx(only(scaled, unions), labels, read, resolve_device(args.device)).items():
             for row, accuracy in zip(rows, accuracies, strict=True):
                 row[name] = accuracy
     return rows
 
 
-def evalx(x: list, y: list, masks: dict[str, list], device: torch.device) -> dict[str, list[float]]:
+def only(tables: list[np.ndarray], unions: list[np.ndarray]) -> np.ndarray:
+    """The columns that each model reads, as its audit does; models that read fewer are filled up with zeros."""
+    result = np.zeros((len(tables), len(tables[0]), max(map(len, unions))), dtype=tables[0].dtype)
+    for p, (table, union) in enumerate(zip(tables, unions, strict=True)):
+        result[p, :, : len(union)] = table[:, union]
+    return result
+
+
+def evalx(x: np.ndarray, y: np.ndarray, masks: dict[str, np.ndarray], device: torch.device) -> dict[str, list[float]]:
     """Accuracies of EVAL-X for each mask, cross-fitted on the test rows: no row is judged by one that saw it."""
-    rows, labels = (torch.from_numpy(np.stack(each)).to(device) for each in (x, y))
-    shown = [torch.from_numpy(np.stack(each)).to(device) for each in masks.values()]
+    rows, labels = (torch.from_numpy(each).to(device) for each in (x, y))
+    shown = [torch.from_numpy(each).to(device) for each in masks.values()]
     outputs = evalx_outputs(rows.float(), labels, shown, Task(2), EVALX_STEPS, seed=0)
     hits = [100 * (output.argmax(-1) == labels).double().mean(1) for output in outputs]
     return {name: hit.tolist() for name, hit in zip(masks, hits, strict=True)}
