@@ -31,7 +31,7 @@ def write_model(path: str | os.PathLike[str], tensors: dict[str, Tensor], metada
     metadata = {"format_version": FORMAT_VERSION, **metadata}
     # One entry only: safetensors writes several in random order, and equal models should be equal files.
     payload = save(tensors, metadata={_KEY: _text({**metadata, "digest": _digest(_text(metadata), tensors)})})
-    _replace_file(Path(path), payload)
+    replace_file(Path(path), payload)
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -76,7 +76,8 @@ def _digest(text: str, tensors: dict[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-def _replace_file(path: Path, payload: bytes) -> None:
+def replace_file(path: Path, payload: bytes) -> None:
+    """Write bytes whole or not at all."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 from torch import Tensor
 
+from sklar.estimators.exports import Exports
 from sklar.estimators.fitting import train
 from sklar.estimators.frames import frame_like
 from sklar.estimators.readable import ReadableAnswers
@@ -34,7 +35,7 @@ LOADINGS_HEAD = "choice.loadings.weight"
 Answer = Callable[[GateModel, Tensor], Tensor]  # rows (1, b, w) -> (1, b, ...)
 
 
-class CopulaEstimator(ReadableAnswers, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class CopulaEstimator(ReadableAnswers, Exports, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Everything but the task (classifier, regressor) and the mask (selector, ranker).
 
     A model reads the columns of `union_` alone. Networks train in float32 and answer in float64, so that what a row

@@ -1,0 +1,127 @@
+"""ONNX graphs answer what the model answers, on a runtime that knows nothing of it."""
+
+import builtins
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import sklar
+from tests.helpers import quick, toy_rows, toy_target
+
+onnxruntime = pytest.importorskip("onnxruntime", reason="needs the [onnx] extra")
+pytest.importorskip("onnx", reason="needs the [onnx] extra")
+
+SELECTOR, RANKER = sklar.CopulaSelectorClassifier, sklar.CopulaRankerClassifier
+
+
+def session_of(model, tmp_path):
+    model.to_onnx(tmp_path / "model.onnx")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    return onnxruntime.InferenceSession(tmp_path / "model.onnx", options)
+
+
+def assert_same_answers(model, tmp_path, scale=1.0):
+    """On several random tables of several lengths, far out too."""
+    session = session_of(model, tmp_path)
+    names = [output.name for output in session.get_outputs()]
+    shown = []
+    for seed, n in enumerate((1, 7, 300)):
+        X = (scale * np.random.default_rng(seed).standard_normal((n, model.n_features_in_))).astype(np.float32)
+        X[0, 0] = 1e30  # clipped
+        told = dict(zip(names, session.run(None, {"X": X}), strict=True))
+        assert told["mask"].dtype == bool
+        np.testing.assert_array_equal(told["mask"], model.select(X))
+        if hasattr(model, "classes_"):
+            np.testing.assert_array_equal(told["prediction"], model.predict(X))
+            np.testing.assert_allclose(told["probabilities"], model.predict_proba(X), rtol=0, atol=1e-10)
+        else:
+            np.testing.assert_allclose(told["prediction"], model.predict(X), rtol=1e-9, atol=1e-9)
+        shown.append(told["mask"])
+    return np.concatenate(shown)
+
+
+def fitted(cls, n=100, d=18, seed=0, **words):
+    X, value = toy_rows(n, d, seed)
+    return quick(cls, **words).fit(X, toy_target(cls, value))
+
+
+@pytest.mark.parametrize("objective", ["joint", "honest"])
+def test_the_graph_is_the_model(cls, objective, tmp_path):
+    model = fitted(cls, objective=objective)  # 18 features: honest training screens some away
+    mask = assert_same_answers(model, tmp_path, scale=1.5)
+    assert 0 < mask.mean() < 1
+
+
+def test_selu(tmp_path):
+    assert_same_answers(fitted(SELECTOR, d=5, activation="selu"), tmp_path)
+
+
+@pytest.mark.parametrize("objective", ["joint", "honest"])
+@pytest.mark.parametrize("n_models", [2, 3])
+def test_models_that_vote(objective, n_models, tmp_path):
+    for cls in (SELECTOR, sklar.CopulaSelectorRegressor):
+        assert_same_answers(fitted(cls, objective=objective, n_models=n_models), tmp_path)
+
+
+def test_of_features_that_stand_for_each_other_the_best_is_kept(tmp_path):
+    X, value = toy_rows(100, 6)
+    model = quick(SELECTOR, objective="honest").fit(X, value > 0)
+    model.model_.choice.scores.bias.data += 1.0  # many gates open
+    before = assert_same_answers(model, tmp_path).sum()
+    groups = model.model_.substitutes
+    groups[:2, :2] = groups[-3:, -3:] = True
+    groups.fill_diagonal_(False)
+    assert assert_same_answers(model, tmp_path).sum() < before
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["no", "yes", "häufig"], [10, 20, 30], [False, True], [-1.0, 1.0]],
+    ids=["text", "whole numbers", "truth values", "numbers"],
+)
+def test_predictions_are_the_classes(labels, tmp_path):
+    X, _ = toy_rows(90)
+    model = quick(RANKER).fit(X, np.array(labels)[np.arange(90) % len(labels)])
+    assert_same_answers(model, tmp_path)
+    told = session_of(model, tmp_path).get_modelmeta().custom_metadata_map
+    assert json.loads(told["features"]) == [f"x{i}" for i in range(5)]
+    assert json.loads(told["classes"]) == [str(label) for label in model.classes_]
+
+
+def test_the_input_and_outputs_have_the_promised_shapes(tmp_path):
+    session = session_of(fitted(SELECTOR), tmp_path)
+    (table,) = session.get_inputs()
+    assert (table.name, table.type, table.shape) == ("X", "tensor(float)", ["n", 18])
+    shapes = {output.name: output.shape for output in session.get_outputs()}
+    assert shapes == {"prediction": ["n"], "probabilities": ["n", 2], "mask": ["n", 18]}
+
+
+def test_values_in_the_targets_units(tmp_path):
+    X, value = toy_rows()
+    assert_same_answers(quick(sklar.CopulaSelectorRegressor).fit(X, 1e3 * value + 1e6), tmp_path)
+
+
+def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path):
+    with pytest.raises(ValueError, match="a ranker of one model"):
+        fitted(RANKER, d=5, n_models=2).to_onnx(tmp_path / "m.onnx")
+    model = fitted(SELECTOR, d=5)
+    model.encoding_ = SimpleNamespace(is_plain=False, scaling=model.scaling_)
+    with pytest.raises(ValueError, match="text columns or missing values"):
+        model.to_onnx(tmp_path / "m.onnx")
+    assert not (tmp_path / "m.onnx").exists()
+
+
+def test_without_the_package_the_error_names_the_extra(monkeypatch, fit_of, tmp_path):
+    real = builtins.__import__
+
+    def refuse(name, *more):
+        if name == "onnx":
+            raise ImportError(name)
+        return real(name, *more)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ImportError, match=r"sklar\[onnx\]"):
+        fit_of(SELECTOR).to_onnx(tmp_path / "m.onnx")
