@@ -1,8 +1,8 @@
 """The import arrows: a file imports only from its own folder and from folders to its left.
 
 metrics, datasets, kernels -> model -> training -> estimators, baselines -> experiments, report, scale -> cli.
-storage, tables and cells are leaves. The page about one model (report.explorer) asks any estimator and imports none, so
-that estimators can offer it as a method.
+storage, tables, cells and config are leaves. The page about one model (report.explorer) asks any estimator and imports
+none, so that estimators can offer it as a method.
 """
 
 import ast
@@ -18,6 +18,7 @@ CHAIN = [
     "storage",
     "tables",
     "cells",
+    "config",
     "metrics",
     "datasets",
     "kernels",
@@ -37,7 +38,7 @@ CHAIN = [
     "cli",
 ]
 LEVELS = {part: position for position, part in enumerate(CHAIN)}
-LEAVES = {"storage", "tables", "cells"}
+LEAVES = {"storage", "tables", "cells", "config"}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
 
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from sklar.config import config_option
+
 PATH = click.Path(dir_okay=False)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")
 
@@ -59,6 +61,12 @@ def main() -> None:
     sklar fit train.csv --target y --out model.sklar
     sklar select model.sklar new.csv --out masks.csv
     sklar report model.sklar new.csv --target y --out report.html
+
+    Words may stand in a file: --config run.toml. The Tab key completes them after one line in a shell's start file:
+
+    \b
+    eval "$(_SKLAR_COMPLETE=bash_source sklar)"   # ~/.bashrc; zsh_source in ~/.zshrc
+    _SKLAR_COMPLETE=fish_source sklar | source    # ~/.config/fish/config.fish
     """
 
 
@@ -139,6 +147,7 @@ def constructor_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--ignore", multiple=True, help="Column to leave out; may be repeated.")
 @click.option("--quiet", is_flag=True, help="No progress bar, no summary.")
 @AS_JSON
+@config_option
 @constructor_options
 def fit(
     data: str, target: str, out: str, task: str, ignore: tuple[str, ...], quiet: bool, as_json: bool, **words: Any
@@ -148,6 +157,7 @@ def fit(
     \b
     sklar fit train.csv --target y --out model.sklar
     sklar fit train.parquet --target price --ignore id --out model.sklar --k 5
+    sklar fit train.csv --config run.toml
     """
     from sklar.workflow import fit_file
 
@@ -164,6 +174,7 @@ def _answers(name: str, text: str) -> None:
     @click.argument("data", type=PATH)
     @click.option("--out", required=True, type=PATH, help="Table to write, .csv or .parquet.")
     @AS_JSON
+    @config_option
     def command(model: str, data: str, out: str, as_json: bool) -> None:
         from sklar.workflow import answer_file
 
@@ -253,6 +264,7 @@ def reproduce(name: str, out: str, **words: Any) -> None:
     "--refits", default=0, show_default=True, type=click.IntRange(0), help="Models to train anew and compare."
 )
 @AS_JSON
+@config_option
 def audit(model: str, data: str, target: str, refits: int, as_json: bool) -> None:
     """Ask whether the selections of MODEL leak the target, on rows of DATA that it was not fitted on.
 
@@ -271,6 +283,7 @@ def audit(model: str, data: str, target: str, refits: int, as_json: bool) -> Non
 @click.argument("data", type=PATH)
 @click.option("--row", required=True, type=int, help="Which row of DATA, from 0.")
 @AS_JSON
+@config_option
 def explain(model: str, data: str, row: int, as_json: bool) -> None:
     """Explain one row of DATA in a few lines: the prediction, the features behind it, and how sure.
 
@@ -292,6 +305,7 @@ def explain(model: str, data: str, row: int, as_json: bool) -> None:
 @click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1), help="Rows of the page's table.")
 @click.option("--title", help="Of the page.")
 @click.option("--quiet", is_flag=True, help="No progress.")
+@config_option
 def report(model: str, data: str | None, target: str | None, out: str, quiet: bool, **words: Any) -> None:
     """Write a page to explore MODEL with, on the rows of DATA: one HTML file that needs no network.
 

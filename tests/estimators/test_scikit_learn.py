@@ -2,6 +2,7 @@
 
 import pickle
 
+import joblib
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -179,6 +180,28 @@ def test_pipelines(cls):
     before_another = make_pipeline(quick(cls), quick(cls)).fit(X, y)
     assert np.isfinite(before_another.score(X, y))
     assert len(cross_val_score(pipeline, X, y, cv=2, error_score="raise")) == 2
+
+
+@pytest.mark.parametrize("store", ["pickle", "joblib"])
+def test_a_fitted_pipeline_comes_back_whole(cls, store, tmp_path):
+    """What MLflow's scikit-learn flavour and most model stores do to an estimator."""
+    X, value = toy_rows()
+    pipeline = make_pipeline(StandardScaler(), quick(cls)).fit(X, toy_target(cls, value))
+    path = tmp_path / "pipeline"
+    if store == "joblib":
+        joblib.dump(pipeline, path, compress=3)
+        again = joblib.load(path)
+    else:
+        path.write_bytes(pickle.dumps(pipeline, protocol=pickle.HIGHEST_PROTOCOL))
+        again = pickle.loads(path.read_bytes())
+    scaled = pipeline[0].transform(X)
+    np.testing.assert_array_equal(again.predict(X), pipeline.predict(X))
+    np.testing.assert_array_equal(again.transform(X), pipeline.transform(X))
+    np.testing.assert_array_equal(again[-1].select(scaled), pipeline[-1].select(scaled))
+    assert again[-1].get_params() == pipeline[-1].get_params()
+    assert again.fit(X, toy_target(cls, value)).score(X, toy_target(cls, value)) == pipeline.score(
+        X, toy_target(cls, value)
+    )
 
 
 # The ranker's `rank`: a word and a method.
