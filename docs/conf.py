@@ -22,6 +22,7 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 
 html_theme = "furo"
 html_title = "sklar"
@@ -33,6 +34,7 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples" / "gallery"),
     "gallery_dirs": "gallery",
     "abort_on_example_error": True,
+    "capture_repr": (),  # pictures, not the names of their Axes
     "download_all_examples": False,
     "show_signature": False,
     "write_computation_times": False,

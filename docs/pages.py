@@ -14,8 +14,8 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 HERE = Path(__file__).parent
 # The block of baselines.md shows the contract of all rivals, with the hours some of them train for.
@@ -23,8 +23,7 @@ NOT_RUN = {"baselines.md"}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A fenced block of a page: its language, its text, and where it stands."""
 
     language: str

@@ -3,7 +3,7 @@ Masks: which features decide which rows
 =======================================
 
 In Syn4 the sign of ``x11`` switches between two sets of features. One map shows that a selector found the switch: like
-rows stand together, dark is selected. Bars say how often each feature is selected on either side.
+rows stand together, dark is selected. Points say how often each feature is selected on either side.
 """
 
 from sklar import CopulaSelectorClassifier, plots

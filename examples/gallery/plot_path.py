@@ -2,8 +2,8 @@
 The path of penalties, and one row's card
 =========================================
 
-``penalty="auto"`` tries several prices of a feature in one training and takes the sparsest whose loss on rows kept aside
-is within one standard error of the best. The table is scikit-learn's: 569 tumours, 30 measurements.
+``penalty="auto"`` tries several prices of a feature in one training and takes the sparsest whose loss on rows kept
+aside is within one standard error of the best. The table is scikit-learn's: 569 tumours, 30 measurements.
 """
 
 from sklearn.datasets import load_breast_cancer
