@@ -22,7 +22,7 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"  # the docstrings say it in words
 autodoc_member_order = "bysource"
 napoleon_use_rtype = False
-napoleon_use_ivar = True
+napoleon_custom_sections = [("Attributes", "params_style")]  # as a list; by default each is an entry of its own
 
 html_theme = "furo"
 html_title = "sklar"

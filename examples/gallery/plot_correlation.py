@@ -2,8 +2,8 @@
 Correlation of gates: features that stand for each other
 ========================================================
 
-The last column repeats ``x1`` at a correlation of 0.97. The gates of the two learn to exclude each other: R is close to
--1, and a row that needs ``x1`` gets one of them.
+The last column repeats ``x1`` at a correlation of 0.97. The gates of the two learn to exclude each other: R is
+strongly negative, and a row that needs ``x1`` gets one of them.
 """
 
 from sklar import CopulaSelectorClassifier, plots
