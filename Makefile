@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test check docs clean
 
 # Each stamp is one installed set of extras; a change of the project's metadata makes it anew.
 $(VENV)/.plot: pyproject.toml constraints.txt
@@ -28,5 +28,12 @@ check: $(VENV)/.test       ## style and types
 test: check                ## everything CI runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
+$(VENV)/.docs: $(VENV)/.plot
+	$(PIP) -e '.[plot,parquet,docs]'
+	touch $@
+
+docs: $(VENV)/.docs        ## the documentation as pages, in docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
 clean:
-	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) demo build dist .mypy_cache .ruff_cache .pytest_cache docs/_build docs/gallery
