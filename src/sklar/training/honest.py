@@ -34,7 +34,7 @@ class Schedule:
     settle_steps: int = 500  # of the predictors, after screening
     path_steps: int = 2000
     final_steps: int = 2000
-    penalties: tuple[float, ...] = (0.0015, 0.003, 0.006, 0.012)  # in standard deviations of the loss
+    penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)  # in standard deviations of the loss
     least_width: int = 16  # as many features or fewer are not screened
     most_width: int = 128  # and a union never has more
 

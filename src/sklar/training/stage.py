@@ -22,7 +22,7 @@ from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, PredictorSettings, teaching_masks
 from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
 
-LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0)  # one of these a score must exceed to select
+LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # one of these a score must exceed to select
 
 SHUT = -30.0  # the score of what only fills up the width
 Report = Callable[[], object]  # told of every step that was done
