@@ -7,6 +7,7 @@ alone (EVAL-X; Jethani et al., 2021), and a classifier that sees the mask withou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -115,21 +116,23 @@ def audit(estimator: Any, X: Any, y: Any, *, n_refits: int = 1, random_state: in
         raise ValueError(f"y must have one value for each of the {len(rows)} rows of X; got shape {y.shape}")
     masks = estimator._masks(rows)
     read = estimator.union_
+    first = np.searchsorted(estimator.union_gates_, np.arange(estimator.model_.architecture.n_features))
     scores = selection_scores(
-        estimator.scaling_.apply(rows[:, read], read),
+        estimator.encoding_.apply(rows[:, read], read),
         y,
-        masks[:, read],
+        masks[:, read[first]],  # of a group, its first column
         estimator._predict_rows(rows),
         classes=getattr(estimator, "classes_", None),
         random_state=int(rng.integers(2**31)),
+        gate_of_input=estimator.model_.architecture.gate_of_input,
     )
-    noisy = rows + NOISE * estimator.scaling_.spread * rng.standard_normal(rows.shape)
+    noisy = rows + NOISE * estimator.encoding_.noise() * rng.standard_normal(rows.shape)
     return AuditReport(
         **scores,
         mean_features=float(masks.sum(axis=1).mean()),
         union_features=int((masks.mean(axis=0) > UNION_SHARE).sum()),
         noise_agreement=jaccard(masks, estimator._masks(noisy)),
-        refit_agreement=_refit_agreement(estimator, rows, y, masks, n_refits, rng),
+        refit_agreement=_refit_agreement(estimator, X, y, masks, n_refits, rng),
         n_rows=len(rows),
     )
 
@@ -141,14 +144,16 @@ def selection_scores(
     predictions: np.ndarray,
     classes: np.ndarray | None = None,
     random_state: int = 0,
+    gate_of_input: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """The scores of an audit for any method: standardised rows (n, d), targets, its masks and its predictions.
+    """The scores of an audit for any method: standardised rows (n, D), targets, its masks and its predictions.
 
-    `classes` are the labels for classification, None for regression. Every score is of rows that the predictor
+    `classes` are the labels for classification, None for regression; `gate_of_input` says which feature each column of
+    x belongs to, where that is not one each. Every score is of rows that the predictor
     concerned did not learn from.
     """
     shown = [masks, np.ones_like(masks), np.broadcast_to(masks.mean(axis=0) > UNION_SHARE, masks.shape)]
-    selected, everything, union = _evalx_predictions(x, y, shown, classes, random_state)
+    selected, everything, union = _evalx_predictions(x, y, shown, classes, random_state, gate_of_input)
     guess = _best_guess(y, classes)
     return {
         "score_name": "R^2" if classes is None else "accuracy",
@@ -163,23 +168,30 @@ def selection_scores(
 
 
 def _evalx_predictions(
-    x: np.ndarray, y: np.ndarray, masks: list[np.ndarray], classes: np.ndarray | None, seed: int
+    x: np.ndarray,
+    y: np.ndarray,
+    masks: list[np.ndarray],
+    classes: np.ndarray | None,
+    seed: int,
+    gate_of_input: Sequence[int],
 ) -> list[np.ndarray]:
     import torch
 
+    from sklar.model.gates import Gates
     from sklar.training.evalx import evalx_outputs
     from sklar.training.objectives import Task
 
     rows = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
     shown = [torch.from_numpy(np.ascontiguousarray(mask)) for mask in masks]
+    gates = Gates.of(masks[0].shape[1], gate_of_input or None)
     steps = max(100, round(EVALX_STEPS * min(1.0, (len(x) / 10_000) ** 0.5)))
     if classes is not None:
         target = torch.from_numpy(np.searchsorted(classes, y))
-        outputs = evalx_outputs(rows, target, shown, Task(len(classes)), steps, seed)
+        outputs = evalx_outputs(rows, target, shown, Task(len(classes)), steps, seed, gates=gates)
         return [classes[output.argmax(-1).numpy()] for output in outputs]
     centre, spread = y.mean(), y.std() or 1.0
     target = torch.from_numpy(((y - centre) / spread).astype(np.float32))
-    outputs = evalx_outputs(rows, target, shown, Task(None), steps, seed)
+    outputs = evalx_outputs(rows, target, shown, Task(None), steps, seed, gates=gates)
     return [output[:, 0].numpy() * spread + centre for output in outputs]
 
 
@@ -218,19 +230,21 @@ def _score_error(y: np.ndarray, prediction: np.ndarray, classes: np.ndarray | No
 
 def _refit_agreement(
     estimator: Any,
-    rows: np.ndarray,
+    X: Any,
     y: np.ndarray,
     masks: np.ndarray,
     n_refits: int,
     rng: np.random.Generator,
 ) -> float | None:
     from sklearn.base import clone
+    from sklearn.utils import _safe_indexing
 
     if not n_refits:
         return None
     agreements = []
     for _ in range(n_refits):
-        part = rng.permutation(len(rows))[:MOST_REFIT_ROWS]
+        part = rng.permutation(len(y))[:MOST_REFIT_ROWS]
         again = clone(estimator).set_params(random_state=int(rng.integers(2**31)), verbose=False)
-        agreements.append(jaccard(masks, again.fit(rows[part], y[part])._masks(rows)))
+        again.fit(_safe_indexing(X, part), y[part])
+        agreements.append(jaccard(masks, again._masks(again._check_rows(X))))
     return float(np.mean(agreements))

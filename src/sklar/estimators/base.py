@@ -12,14 +12,17 @@ import numpy as np
 import torch
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_array, check_consistent_length, check_X_y
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 from torch import Tensor
 
 from sklar.audit import AuditReport, audit
+from sklar.estimators.columns import read_columns
+from sklar.estimators.encoding import Encoding
 from sklar.estimators.fitting import train
 from sklar.estimators.frames import frame_like
-from sklar.estimators.scaling import EVERY, Scaling, require_finite
+from sklar.estimators.gating import gating
+from sklar.estimators.scaling import EVERY, Scaling
 from sklar.model.selection import GateModel
 from sklar.training.objectives import Task
 from sklar.training.runtime import generator_on, resolve_device, spawn_seeds
@@ -44,7 +47,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : table of numbers, (n, d): numpy, pandas, polars or pyarrow
+        X : table, (n, d): numpy, pandas, polars or pyarrow; numbers, booleans, categories or text, also missing
         y : target, (n,)
 
         Returns
@@ -53,22 +56,24 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self._validate_params()
         device = resolve_device(self.device)
-        X, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2)
-        names = self._names()
-        require_finite(X, names)
-        k = self._features_per_row()
+        encoding, rows, y = self._encode(X, y)
+        gates = gating(self.get_params(deep=False), self._names(), encoding.widths())
+        k = self._features_per_row(gates.gates.n)
         target, task = self._encode_target(y)
-        self.scaling_ = Scaling.of(X, names)
+        self.encoding_ = encoding
         fitted = train(
             self.get_params(deep=False),
-            torch.from_numpy(self.scaling_.apply(X).astype(np.float32)).to(device),
+            torch.from_numpy(self._all_inputs(rows, gates.columns)).to(device),
             torch.from_numpy(target).to(device),
             task,
             k,
             spawn_seeds(self.random_state, 1)[0],
+            gates.gates,
         )
         self.model_ = fitted.model.cpu().double().eval()
-        self.union_ = np.array(fitted.union, dtype=np.intp)
+        kept = np.isin(gates.gate, fitted.union)
+        self.union_ = gates.columns[kept]
+        self.union_gates_ = np.searchsorted(fitted.union, gates.gate[kept])
         self.penalty_, self.path_, self.history_ = fitted.penalty, fitted.path, fitted.history
         return self
 
@@ -89,7 +94,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             choice = model.gates(x)
             for index in range(n_draws):
                 draw = model.sample(choice, choice.scores.shape[:-1], generator)
-                masks[index, part][:, self.union_] = (draw[0] > 0.5).cpu().numpy()
+                masks[index, part][:, self.union_] = (draw[0] > 0.5).cpu().numpy()[:, self.union_gates_]
         return masks
 
     def correlation(self, X: Any) -> Any:
@@ -113,16 +118,21 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"threshold must be in (0, 1]; got {threshold}")
         if X is None and self.objective == "joint":
             raise ValueError("with objective='joint' every row has its own correlation: pass X")
-        rows = self.scaling_.centre[np.newaxis] if X is None else self._check_rows(X)
+        rows = self.encoding_.scaling.centre[np.newaxis] if X is None else self._check_rows(X)
         linked = self._mean_correlation(rows) < -threshold
         names, (count, group) = np.array(self._names())[self.union_], connected_components(linked, directed=False)
         groups = [names[group == g].tolist() for g in range(count)]
         return [members for members in groups if len(members) > 1]
 
     def transform(self, X: Any) -> np.ndarray:
-        """X where selected, 0 elsewhere, at full width (n, d)."""
+        """X where selected, 0 elsewhere, at full width (n, d).
+
+        Categories are numbered from 1 in the order of `encoding_.categories`, unseen ones last; missing values that
+        were selected stay missing (NaN).
+        """
         rows = self._check_rows(X)
-        return np.where(self._masks(rows), rows, np.zeros((), dtype=rows.dtype))
+        values = rows + [kept is not None for kept in self.encoding_.categories] if self.encoding_.has_text else rows
+        return np.where(self._masks(rows), values, np.zeros((), dtype=rows.dtype))
 
     def audit(self, X: Any, y: Any, *, n_refits: int = 1, random_state: int | None = 0) -> AuditReport:
         """Does the mask leak the label, and how stable is it? See `sklar.audit.audit`; use rows not fitted on."""
@@ -135,8 +145,9 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         save(self, path)
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that y is needed and that float32 stays float32."""
+        """Say that y is needed, that values may be missing, and that float32 stays float32."""
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -149,9 +160,46 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _predict_rows(self, rows: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def _features_per_row(self) -> int | None:
+    def _features_per_row(self, n_gates: int) -> int | None:
         """Exactly how many features a row gets, or None for as many as it needs."""
         raise NotImplementedError
+
+    # Reading tables.
+
+    @property
+    def scaling_(self) -> Scaling:
+        """Centre and spread of the columns."""
+        return self.encoding_.scaling
+
+    def _encode(self, X: Any, y: Any) -> tuple[Encoding, np.ndarray, np.ndarray]:
+        """Learn a table's encoding; return it with the table's rows (see `encoding`) and the target, checked."""
+        columns = read_columns(X)
+        if columns is None:
+            rows, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2)
+            return Encoding.of_numbers(rows, self._names()), rows, y
+        self._see_names(X, y, reset=True)
+        check_consistent_length(columns[0].values, y)
+        encoding, rows = Encoding.of_columns(columns)
+        rows, y = check_X_y(rows, y, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
+        return encoding, rows, y
+
+    def _see_names(self, X: Any, y: Any, reset: bool) -> None:
+        """Note or compare the names and the number of columns."""
+        if isinstance(X, dict):  # named columns, as of a file
+            X = np.empty((0, len(X))) if reset else np.empty((0, self.n_features_in_))
+            vars(self).pop("feature_names_in_", None)
+        validate_data(self, X, "no_validation" if y is None and not reset else y, reset=reset, skip_check_array=True)
+
+    def _all_inputs(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """The networks' inputs, float32, block by block: all that training copies of a table (n, D)."""
+        read = EVERY if np.array_equal(columns, np.arange(rows.shape[1])) else columns
+        width = int(self.encoding_.widths()[columns].sum())
+        result: np.ndarray = np.empty((len(rows), width), dtype=np.float32)
+        size = max(1, BLOCK_ENTRIES // width)
+        for start in range(0, len(rows), size):
+            part = slice(start, start + size)
+            result[part] = self.encoding_.apply(rows[part, read], read)
+        return result
 
     # Answering.
 
@@ -159,27 +207,33 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return [str(name) for name in _check_feature_names_in(self)]
 
     def _check_rows(self, X: Any) -> np.ndarray:
-        """The table as an array; only what the model reads must be finite."""
+        """The table's rows (see `encoding`); only what the model reads must be known to it."""
         check_is_fitted(self)
-        rows = validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=False)
-        require_finite(rows, self._names(), self._read_columns())
+        columns = read_columns(X)
+        if columns is None and not self.encoding_.has_text:
+            rows = validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=False)
+        else:
+            columns = read_columns(np.asarray(X).astype(object)) if columns is None else columns
+            self._see_names(X, None, reset=False)
+            rows = check_array(self.encoding_.rows(columns), ensure_all_finite=False, estimator=self)
+        self.encoding_.require_known(rows, self._names(), self._read_columns())
         return rows
 
     def _read_columns(self) -> slice | np.ndarray:
         """The columns of the union; a slice, which copies nothing, where that is all of them."""
-        return EVERY if len(self.union_) == self.n_features_in_ else self.union_
+        return EVERY if np.array_equal(self.union_, np.arange(self.n_features_in_)) else self.union_
 
     def _blocks(self, rows: np.ndarray, width: int) -> Iterator[tuple[slice, GateModel, Tensor]]:
         """Blocks of rows, scaled, on the device, with the model there: bounded memory for any number of rows."""
         device = resolve_device(self.device)
         model = self.model_ if device.type == "cpu" else copy.deepcopy(self.model_).to(device)
         a = self.model_.architecture
-        size = max(1, BLOCK_ENTRIES // max(width, a.n_features, a.choice_hidden, 4 * a.predict_hidden))
+        size = max(1, BLOCK_ENTRIES // max(width, a.n_inputs, a.choice_hidden, 4 * a.predict_hidden))
         columns = self._read_columns()
         with torch.inference_mode():
             for start in range(0, len(rows), size):
                 part = slice(start, start + size)
-                x = self.scaling_.apply(rows[part, columns], columns)
+                x = self.encoding_.apply(rows[part, columns], columns)
                 yield part, model, torch.from_numpy(x).unsqueeze(0).to(device)
 
     def _map_rows(self, rows: np.ndarray, answer: Answer, width: int, dtype: type, draws: int = 1) -> np.ndarray:
@@ -191,11 +245,11 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _per_feature(self, rows: np.ndarray, answer: Answer, dtype: type, draws: int = 1) -> np.ndarray:
         """`answer` about every feature of every row, 0 for features that the model does not read: (n, d)."""
-        inside = self._map_rows(rows, answer, len(self.union_), dtype, draws)
+        inside = self._map_rows(rows, answer, self.model_.architecture.n_features, dtype, draws)
         if inside.shape == rows.shape:
             return inside
         result: np.ndarray = np.zeros(rows.shape, dtype=dtype)
-        result[:, self.union_] = inside
+        result[:, self.union_] = inside[:, self.union_gates_]
         return result
 
     def _masks(self, rows: np.ndarray) -> np.ndarray:
@@ -207,13 +261,13 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self._map_rows(rows, lambda model, x: model.output(x, _decide(model, x).to(x.dtype)), n_outputs, float)
 
     def _mean_correlation(self, rows: np.ndarray) -> np.ndarray:
-        """R among the features of the union, averaged over rows: (w, w)."""
-        width = len(self.union_)
+        """R among the features of the union, averaged over rows: (w, w); 1 inside a group."""
+        width = self.model_.architecture.n_features
         total = np.zeros((width, width))
         for _, model, x in self._blocks(rows, width * max(width, self._entries_of_loadings())):
             correlation = model.covariance(model.gates(x)).correlation()
             total += correlation.expand(1, x.shape[1], width, width).sum((0, 1)).cpu().numpy()
-        return total / len(rows)
+        return (total / len(rows))[np.ix_(self.union_gates_, self.union_gates_)]
 
     def _entries_of_loadings(self) -> int:
         """Entries of L for one row; none where all rows share L."""

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from sklar.model.blocks import correlated_blocks
+from sklar.model.gates import Gates
 from sklar.model.selection import Architecture, GateModel
 from sklar.training.honest import Schedule, fit_honest
 from sklar.training.joint import Split, fit_joint
@@ -34,16 +35,16 @@ class Fitted(NamedTuple):
     """What training leaves an estimator with."""
 
     model: GateModel
-    union: list[int]  # the columns that the model reads
+    union: list[int]  # the features (gates) that the model reads
     penalty: float
     path: Path
     history: list[Record]
 
 
-def train(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
-    """Train on scaled rows x (n, d) and encoded targets y (n,) as an estimator's words say."""
+def train(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int, gates: Gates) -> Fitted:
+    """Train on scaled rows x (n, D) and encoded targets y (n,) as an estimator's words say."""
     by_objective = {"honest": _train_honest, "joint": _train_joint}
-    return by_objective[words["objective"]](_with_defaults(words), x, y, task, k, seed)
+    return by_objective[words["objective"]](_with_defaults(words), x, y, task, k, seed, gates)
 
 
 def _with_defaults(words: dict[str, Any]) -> dict[str, Any]:
@@ -71,6 +72,7 @@ def honest_words(words: dict[str, Any], n: int, k: int | None) -> dict[str, Any]
         covariance=words["covariance"],
         rank=words["rank"],
         k=k,
+        min_features=words.get("min_features", 0),
         predictor=PredictorSettings(hidden=words["predict_hidden"], batch_size=words["batch_size"]),
     )
     return {
@@ -82,28 +84,36 @@ def honest_words(words: dict[str, Any], n: int, k: int | None) -> dict[str, Any]
     }
 
 
-def _train_honest(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
+def _train_honest(
+    words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int, gates: Gates
+) -> Fitted:
     arguments = honest_words(words, len(x), k)
     with progress_bar(arguments["schedule"].total, "training", bool(words["verbose"])) as bar:
-        fit = fit_honest(x.unsqueeze(0), y.unsqueeze(0), task, **arguments, seed=seed, report=bar.update)
+        fit = fit_honest(x.unsqueeze(0), y.unsqueeze(0), task, **arguments, seed=seed, gates=gates, report=bar.update)
     choice = fit.choices[0]
     return Fitted(fit.model(), fit.union(), fit.penalty(), choice.path if choice else {}, fit.history[0])
 
 
-def _train_joint(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
-    d = x.shape[1]
+def _train_joint(
+    words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int, gates: Gates
+) -> Fitted:
+    d = gates.n
+    of_input = None if gates.of_input is None else gates.of_input.numpy()
     architecture = Architecture(
         n_features=d,
         n_outputs=task.n_outputs,
         k=k,
         covariance=words["covariance"],
         rank=min(words["rank"], d),
-        blocks=correlated_blocks(x.cpu().numpy()) if words["covariance"] == "block" else (),
+        blocks=correlated_blocks(x.cpu().numpy(), of_input=of_input) if words["covariance"] == "block" else (),
         temperature=float(words["temperature"]),
         choice_hidden=words["choice_hidden"],
         predict_hidden=words["predict_hidden"],
         activation=words["activation"],
         loadings_activation=words["loadings_activation"],
+        gate_of_input=() if of_input is None else tuple(of_input.tolist()),
+        forced=() if gates.forced is None else tuple(torch.nonzero(gates.forced).squeeze(1).tolist()),
+        min_features=words.get("min_features", 0),
     )
     if k is not None:
         architecture = replace(
@@ -120,7 +130,8 @@ def _train_joint(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int
         verbose=bool(words["verbose"]),
     )
     split = _split(x, y, words["validation_fraction"], seed)
-    fit = fit_joint(split, task, architecture, words.get("penalty", 0.0), settings, seed)
+    cost = None if gates.cost is None else gates.cost.to(x.device)
+    fit = fit_joint(split, task, architecture, words.get("penalty", 0.0), settings, seed, cost)
     return Fitted(fit.model, list(range(d)), fit.penalty, fit.path, fit.history)
 
 

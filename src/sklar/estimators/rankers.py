@@ -104,7 +104,8 @@ class CopulaRanker(CopulaEstimator):
         """The k features that decide each row, best first, as column numbers: int (n, k)."""
         rows = self._check_rows(X)
         k = self._fitted_k()
-        return self.union_[self._map_rows(rows, lambda model, x: ranking(model.scores(x), k), k, int)]
+        first = self.union_[np.searchsorted(self.union_gates_, np.arange(self.model_.architecture.n_features))]
+        return first[self._map_rows(rows, lambda model, x: ranking(model.scores(x), k), k, int)]
 
     def selection_proba(self, X: Any) -> Any:
         """How sure: P(z_i = 1 | x), float (n, d), estimated from 256 draws of the copula.
@@ -128,8 +129,8 @@ class CopulaRanker(CopulaEstimator):
         """The k of the fit; the word may have changed since."""
         return int(self.model_.architecture.k or 0)
 
-    def _features_per_row(self) -> int:
-        d = self.n_features_in_
+    def _features_per_row(self, n_gates: int) -> int:
+        d = n_gates
         if self.k is not None and self.k > d:
             raise ValueError(f"k must be at most the number of features; got k={self.k} for {d} features")
         return min(DEFAULT_K, d) if self.k is None else int(self.k)

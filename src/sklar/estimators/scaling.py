@@ -20,10 +20,16 @@ class Scaling:
 
     @classmethod
     def of(cls, X: np.ndarray, names: list[str]) -> Scaling:
-        """The scaling of a table; constant columns become 0."""
+        """The scaling of a table; constant columns become 0, and NaN is missing."""
         with np.errstate(over="ignore", invalid="ignore"):
             centre = X.mean(axis=0, dtype=np.float64)
             spread = X.std(axis=0, dtype=np.float64)
+        for j in np.flatnonzero(np.isnan(centre)):
+            values = X[~np.isnan(X[:, j]), j]
+            if not len(values):
+                raise ValueError(f"column {names[j]!r} has no value in any row; leave it out")
+            with np.errstate(over="ignore", invalid="ignore"):
+                centre[j], spread[j] = values.mean(dtype=np.float64), values.std(dtype=np.float64)
         too_large = np.flatnonzero(~np.isfinite(spread) | ~np.isfinite(centre))
         if len(too_large):
             raise ValueError(f"column {names[too_large[0]]!r} has values too large to square; rescale it")
@@ -38,14 +44,19 @@ class Scaling:
         return np.clip(scaled, -FURTHEST_DEVIATION, FURTHEST_DEVIATION, out=scaled)
 
 
-def require_finite(X: np.ndarray, names: list[str], columns: slice | np.ndarray = EVERY) -> None:
-    """Raise, naming the first of these columns that holds NaN or infinity."""
+def require_finite(
+    X: np.ndarray, names: list[str], columns: slice | np.ndarray = EVERY, missing: np.ndarray | None = None
+) -> None:
+    """Raise, naming the first of these columns that holds infinity, or NaN unless it may (`missing`, bool (d,))."""
     if not np.issubdtype(X.dtype, np.floating):
         return
     with np.errstate(over="ignore", invalid="ignore"):
         sums = X[:, columns].sum(axis=0)
     for j in np.arange(X.shape[1])[columns][~np.isfinite(sums)]:  # a sum can also overflow: look closer
-        bad = np.flatnonzero(~np.isfinite(X[:, j]))
+        may_miss = missing is not None and missing[j]
+        bad = np.flatnonzero(np.isinf(X[:, j]) if may_miss else ~np.isfinite(X[:, j]))
         if len(bad):
             what = "NaN" if np.isnan(X[bad[0], j]) else "infinity (inf)"
-            raise ValueError(f"column {names[j]!r} contains {what} (first in row {bad[0]}); X must be finite")
+            where = f"column {names[j]!r} contains {what} (first in row {bad[0]})"
+            fitted = missing is not None and what == "NaN"
+            raise ValueError(f"{where}; {'it had no missing value in fit' if fitted else 'X must be finite'}")

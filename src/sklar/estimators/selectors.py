@@ -67,7 +67,7 @@ class CopulaSelector(CopulaEstimator):
         proba = self._per_feature(rows, lambda model, x: torch.sigmoid(model.scores(x)), float)
         return frame_like(X, proba, self._names())
 
-    def _features_per_row(self) -> None:
+    def _features_per_row(self, n_gates: int) -> None:
         return None
 
 

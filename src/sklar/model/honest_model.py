@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
 from sklar.model.covariance import Covariance, Independent, LowRank
+from sklar.model.gates import open_forced
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import Choice, ChoiceNet
 from sklar.model.selection import Architecture, GateModel
@@ -27,10 +28,14 @@ class HonestModel(GateModel):
     architecture: HonestArchitecture
 
     def __init__(self, architecture: HonestArchitecture, generator: torch.Generator | None = None) -> None:
-        super().__init__()
-        a = self.architecture = architecture
-        self.choice = ChoiceNet(a.n_features, a.choice_hidden, activation=a.activation, generator=generator)
-        self.predictors = MaskedPredictor(a.n_features, a.predict_hidden, a.n_outputs, a.n_folds, generator)
+        super().__init__(architecture)
+        a = architecture
+        self.choice = ChoiceNet(
+            a.n_features, a.choice_hidden, n_inputs=a.n_inputs, activation=a.activation, generator=generator
+        )
+        self.predictors = MaskedPredictor(
+            a.n_features, a.predict_hidden, a.n_outputs, a.n_folds, generator, self.gate_of_input
+        )
         self.loadings = nn.Parameter(torch.zeros(a.n_features, a.rank))
 
     def gates(self, x: Tensor) -> Choice:
@@ -39,7 +44,7 @@ class HonestModel(GateModel):
 
     def scores(self, x: Tensor) -> Tensor:
         """ChoiceNet's scores."""
-        return self.choice(x).scores
+        return open_forced(self.choice(x).scores, self.forced)
 
     def covariance(self, choice: Choice) -> Covariance:
         """L L^T + I."""

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from sklar.model import binary_mask, copula, topk_mask
 from sklar.model.covariance import BlockDiagonal, BlockLayout, Covariance, FullRank, Independent, LowRank
+from sklar.model.gates import open_forced, to_inputs
 from sklar.model.networks import Choice, ChoiceNet, PredictNet
 
 COVARIANCES = ("low-rank", "full", "block", "independent")
@@ -33,6 +34,14 @@ class Architecture:
     activation: str = "relu"
     loadings_activation: str = "tanh"
     replicas: int = 1
+    gate_of_input: tuple[int, ...] = ()  # the gate of each input; (): every feature is one input
+    forced: tuple[int, ...] = ()  # gates that are always open
+    min_features: int = 0  # a row shows at least so many (binary mask)
+
+    @property
+    def n_inputs(self) -> int:
+        """Inputs of the networks."""
+        return len(self.gate_of_input) or self.n_features
 
 
 class Forward(NamedTuple):
@@ -50,9 +59,19 @@ class GateModel(nn.Module):
     """
 
     architecture: Architecture
+    gate_of_input: Tensor | None
+    forced: Tensor | None  # bool (d,)
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        a = self.architecture = architecture
+        of_input = torch.tensor(a.gate_of_input) if a.gate_of_input else None
+        forced = torch.isin(torch.arange(a.n_features), torch.tensor(a.forced)) if a.forced else None
+        self.register_buffer("gate_of_input", of_input, persistent=False)
+        self.register_buffer("forced", forced, persistent=False)
 
     def gates(self, x: Tensor) -> Choice:
-        """Scores and the copula's parameters for the rows of x (R, n, d)."""
+        """Scores and the copula's parameters for the rows of x (R, n, D)."""
         raise NotImplementedError
 
     def covariance(self, choice: Choice) -> Covariance:
@@ -81,21 +100,28 @@ class GateModel(nn.Module):
 
     def decide(self, scores: Tensor) -> Tensor:
         """The mask without noise: bool, like scores."""
-        if self.architecture.k is None:
-            return binary_mask.most_probable_mask(scores)
-        return topk_mask.hard_topk(scores, self.architecture.k)
+        return decided(scores, self.architecture.k, self.architecture.min_features)
+
+
+def decided(scores: Tensor, k: int | None, min_features: int = 0) -> Tensor:
+    """The k largest scores, or those above 0 and at least the `min_features` largest: bool, like scores."""
+    if k is not None:
+        return topk_mask.hard_topk(scores, k)
+    mask = binary_mask.most_probable_mask(scores)
+    return mask | topk_mask.hard_topk(scores, min_features) if min_features else mask
 
 
 class SelectionModel(GateModel):
     """ChoiceNet, the sampler of the paper, and PredictNet."""
 
     def __init__(self, architecture: Architecture, generator: torch.Generator | None = None) -> None:
-        super().__init__()
-        a = self.architecture = architecture
+        super().__init__(architecture)
+        a = architecture
         self.layout = BlockLayout(a.blocks) if a.covariance == "block" else None
         self.choice = ChoiceNet(
             a.n_features,
             a.choice_hidden,
+            n_inputs=a.n_inputs,
             n_loadings=self._n_loadings(),
             # The ranker's own noise is fixed: R = Norm(I + tau L L^T). So is that of L L^T.
             with_sigma=a.covariance == "low-rank" and a.k is None,
@@ -105,7 +131,7 @@ class SelectionModel(GateModel):
             generator=generator,
         )
         self.predict = PredictNet(
-            a.n_features,
+            a.n_inputs,
             a.predict_hidden,
             a.n_outputs,
             activation=a.activation,
@@ -114,18 +140,19 @@ class SelectionModel(GateModel):
         )
 
     def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Forward:
-        """One noisy pass over the rows of x (R, n, d)."""
-        choice = self.choice(x)
+        """One noisy pass over the rows of x (R, n, D)."""
+        choice = self.gates(x)
         mask = self.sample(choice, choice.scores.shape[:-1], generator)
         return Forward(self.output(x, mask), mask)
 
     def gates(self, x: Tensor) -> Choice:
         """ChoiceNet, all heads."""
-        return self.choice(x)
+        choice = self.choice(x)
+        return choice._replace(scores=open_forced(choice.scores, self.forced))
 
     def scores(self, x: Tensor) -> Tensor:
         """ChoiceNet's scores, without the cost of the other heads."""
-        return self.choice(x, heads=False).scores
+        return open_forced(self.choice(x, heads=False).scores, self.forced)
 
     def covariance(self, choice: Choice) -> Covariance:
         """The covariance of every row's gates, from ChoiceNet's heads."""
@@ -143,7 +170,7 @@ class SelectionModel(GateModel):
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """PredictNet on x * z."""
-        return self.predict(x * mask)
+        return self.predict(x * to_inputs(mask, self.gate_of_input))
 
     def replica(self, index: int) -> SelectionModel:
         """One replica as a model of its own."""

@@ -5,19 +5,22 @@ Axes: P problems (independent data sets of one size, trained side by side; a use
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+
+from sklar.model.gates import Gates, inputs_of, to_inputs
 
 
 @dataclass(frozen=True)
 class Folds:
     """Rows of P problems in F folds; the first `n_train` rows of every fold train, the rest are held out."""
 
-    x: Tensor  # (P, F, m, d)
+    x: Tensor  # (P, F, m, D)
     y: Tensor  # (P, F, m)
     n_train: int
+    gates: Gates
 
     @property
     def held_out(self) -> tuple[Tensor, Tensor]:
@@ -35,16 +38,30 @@ class Folds:
         pick = torch.randint(among, (problems, folds, rows), generator=generator, device=self.x.device)
         return self.x.gather(2, pick.unsqueeze(-1).expand(-1, -1, -1, d)), self.y.gather(2, pick)
 
-    def columns(self, index: Tensor, alive: Tensor) -> Folds:
-        """The same rows with the columns `index` (P, w); those not `alive` (P, w) are zero."""
-        index = index[:, None, None].expand(-1, *self.x.shape[1:3], -1)
-        return Folds(self.x.gather(3, index) * alive[:, None, None], self.y, self.n_train)
+    def only(self, keep: Tensor, alive: Tensor) -> Folds:
+        """The same rows with the features `keep` (P, w); those not `alive` (P, w) are zero.
+
+        What is known about gates (`gates`) is of one problem's: more than one have none.
+        """
+        if self.gates.known and len(keep) > 1:
+            raise ValueError("several problems side by side must have one input a gate, and no forced or priced gates")
+        gates = self.gates.only(keep[0])
+        inputs = keep if self.gates.of_input is None else inputs_of(self.gates.of_input, keep[0])[None]
+        alive = to_inputs(alive, gates.of_input)
+        index = inputs[:, None, None].expand(-1, *self.x.shape[1:3], -1)
+        return replace(self, x=self.x.gather(3, index) * alive[:, None, None], gates=gates)
 
 
 def deal(
-    x: Tensor, y: Tensor, n_folds: int, held_fraction: float, generator: torch.Generator, shuffle: bool = True
+    x: Tensor,
+    y: Tensor,
+    n_folds: int,
+    held_fraction: float,
+    generator: torch.Generator,
+    shuffle: bool = True,
+    gates: Gates | None = None,
 ) -> Folds:
-    """Deal rows (P, n, d), (P, n) to folds, at random or (row i to fold i mod F) as they come.
+    """Deal rows (P, n, D), (P, n) to folds, at random or (row i to fold i mod F) as they come.
 
     Short folds are filled up with training rows of their own.
     """
@@ -59,7 +76,8 @@ def deal(
     place = torch.where(place < n, place, place - n_folds).flip(1)  # the filled-up row first: never held out
     order = order[:, place.reshape(-1)]
     dealt_x = x.gather(1, order.unsqueeze(-1).expand(-1, -1, d)).view(problems, n_folds, m, d)
-    return Folds(dealt_x.contiguous(), y.gather(1, order).view(problems, n_folds, m), m - n_held)
+    dealt_y = y.gather(1, order).view(problems, n_folds, m)
+    return Folds(dealt_x.contiguous(), dealt_y, m - n_held, gates or Gates(d))
 
 
 def of_other_folds(t: Tensor) -> Tensor:

@@ -46,8 +46,9 @@ def fit_joint(
     penalty: float | str,
     settings: LoopSettings,
     seed: int,
+    cost: Tensor | None = None,
 ) -> JointFit:
-    """Train on `split`; with penalty="auto", a path of penalties as replicas, one of which is kept."""
+    """Train on `split`, a feature i at the price penalty * cost_i; with penalty="auto", a path of penalties as replicas, one of which is kept."""
     penalties = _path_of(split, task) if penalty == "auto" else [float(penalty)]
     model = SelectionModel(replace(architecture, replicas=len(penalties)), torch.Generator().manual_seed(seed))
     model.to(split.x.device)
@@ -57,11 +58,11 @@ def fit_joint(
 
     history = train(
         model,
-        lambda rows: joint_loss(model, task, x[:, rows], split.y[rows], price, generator),
+        lambda rows: joint_loss(model, task, x[:, rows], split.y[rows], price, generator, cost),
         len(split.x),
         settings,
         generator,
-        (lambda: noiseless_loss(model, task, held_x, split.held_y, price).mean(-1).sum())
+        (lambda: noiseless_loss(model, task, held_x, split.held_y, price, cost).mean(-1).sum())
         if len(split.held_x)
         else None,
     )

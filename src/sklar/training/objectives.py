@@ -37,18 +37,25 @@ def joint_loss(
     y: Tensor,
     penalty: Tensor,
     generator: torch.Generator | None = None,
+    cost: Tensor | None = None,
 ) -> Tensor:
     """The paper's objective: task + lambda * mean over rows of sum_i z_i, through the relaxed mask.
 
-    `penalty` is (R, 1), one lambda a replica. The replicas' losses are summed: each has weights of its own.
+    `penalty` is (R, 1), one lambda a replica; `cost` (d,) makes it sum_i c_i z_i. The replicas' losses are summed: each has weights of its own.
     """
     forward = model(x, generator)
-    loss = task.row_loss(forward.output, y) + penalty * forward.mask.sum(-1)  # (R, n)
+    loss = task.row_loss(forward.output, y) + penalty * _bill(forward.mask, cost)  # (R, n)
     return loss.mean(-1).sum()
 
 
 @torch.no_grad()
-def noiseless_loss(model: SelectionModel, task: Task, x: Tensor, y: Tensor, penalty: Tensor) -> Tensor:
+def noiseless_loss(
+    model: SelectionModel, task: Task, x: Tensor, y: Tensor, penalty: Tensor, cost: Tensor | None = None
+) -> Tensor:
     """The same without noise, a value a row, for early stopping: (R, n)."""
     mask = model.decide(model.scores(x)).to(x.dtype)
-    return task.row_loss(model.output(x, mask), y) + penalty * mask.sum(-1)
+    return task.row_loss(model.output(x, mask), y) + penalty * _bill(mask, cost)
+
+
+def _bill(mask: Tensor, cost: Tensor | None) -> Tensor:
+    return (mask if cost is None else mask * cost).sum(-1)

@@ -14,11 +14,14 @@ import math
 import torch
 from torch import Tensor
 
+from sklar.model.gates import Gates, largest_by_gate, to_inputs
 from sklar.training.flips import Draw, gains
 from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, random_masks
 
 CHUNK = 256  # features tested at a time
+ENTRIES = 2**26  # of the largest array, where a feature is several inputs
+MOST_CONTEXTS = 128
 
 
 def union(predictors: FoldPredictors, least_width: int, most_width: int, generator: torch.Generator) -> Tensor:
@@ -40,13 +43,15 @@ FALSE_NOMINATIONS = 3.0
 def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
     """Mean gain of every feature over its standard error, the larger of random and of full masks: (P, d)."""
     folds, task = predictors.folds, predictors.task
-    problems, n_folds, _, d = folds.x.shape
+    problems, n_folds, d = *folds.x.shape[:2], folds.gates.n
     x, y = folds.x.flatten(0, 1), folds.y.flatten(0, 1)
+    like = folds.gates.like(x)
+    chunk = CHUNK if folds.gates.of_input is None else max(1, ENTRIES // x.numel())
     columns = []
-    for first in range(0, d, CHUNK):
-        index = torch.arange(first, min(first + CHUNK, d), device=x.device).expand(*x.shape[:2], -1)
+    for first in range(0, d, chunk):
+        index = torch.arange(first, min(first + chunk, d), device=x.device).expand(*x.shape[:2], -1)
         z = torch.full((problems, index.shape[-1]), -torch.inf, device=x.device)
-        for mask in (random_masks(x, generator), torch.ones_like(x)):
+        for mask in (random_masks(like, generator), torch.ones_like(like)):
             gain = gains(predictors.judge, task.row_loss, x, y, Draw(mask), index)
             gain = gain.unflatten(0, (problems, n_folds)).flatten(1, 2)  # (P, n, chunk)
             z = torch.maximum(z, _z_of_mean(gain))
@@ -58,29 +63,30 @@ def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
 def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float]:
     """How clearly the residuals of a prediction from the features in `found` (P, d) depend on each feature.
 
+    A feature of several inputs depends as clearly as its clearest input.
+
     The score test of adding f(x_j) c(x) to the prediction, for f in {x, |x|} and contexts c: everywhere, and where a
     found feature is positive or negative. Returns the largest |z| of each feature (P, d), and the value that
     `FALSE_NOMINATIONS` irrelevant features are expected to exceed.
     """
-    folds, task = predictors.folds, predictors.task
-    d = folds.x.shape[-1]
-    x = folds.x.flatten(1, 2)  # (P, n, d)
-    mask = found[:, None, None].expand_as(folds.x).flatten(0, 1).to(x.dtype)
+    folds, task, gates = predictors.folds, predictors.task, predictors.folds.gates
+    x = folds.x.flatten(1, 2)  # (P, n, D)
+    mask = found[:, None, None].expand(*folds.x.shape[:3], -1).flatten(0, 1).to(x.dtype)
     output = predictors.judge(folds.x.flatten(0, 1), mask).unflatten(0, folds.x.shape[:2]).flatten(1, 2)
     residual = residuals(task, output, folds.y.flatten(1, 2))  # (P, n, C)
-    contexts = _contexts(x, found)  # (P, n, M)
+    contexts = _contexts(x, _context_inputs(x, found, gates))  # (P, n, M)
     weight = (residual.unsqueeze(-1) * contexts.unsqueeze(-2)).flatten(-2)  # (P, n, C M)
     columns = []
-    for first in range(0, d, CHUNK):
+    for first in range(0, x.shape[-1], CHUNK):
         part = x[..., first : first + CHUNK].clamp(-3, 3)
         shapes = torch.cat([part, part.abs() - part.abs().mean(1, keepdim=True)], dim=-1)  # (P, n, 2 chunk)
         total = weight.mT @ shapes  # (P, C M, 2 chunk)
         spread = (weight.square().mT @ shapes.square()).sqrt()
         z = (total / spread.clamp_min(1e-12)).abs().amax(1)
         columns.append(z.unflatten(-1, (2, -1)).amax(1))
-    n_tests = 2 * d * weight.shape[-1]
+    n_tests = 2 * x.shape[-1] * weight.shape[-1]
     threshold = torch.special.ndtri(torch.tensor(1 - FALSE_NOMINATIONS / (2 * n_tests), dtype=torch.float64))
-    return torch.cat(columns, dim=1), max(float(threshold), GAIN_Z)
+    return largest_by_gate(torch.cat(columns, dim=1), gates.of_input, gates.n), max(float(threshold), GAIN_Z)
 
 
 def residuals(task: Task, output: Tensor, y: Tensor) -> Tensor:
@@ -89,6 +95,14 @@ def residuals(task: Task, output: Tensor, y: Tensor) -> Tensor:
         return (y - output.squeeze(-1)).unsqueeze(-1)
     hit = torch.nn.functional.one_hot(y, task.n_classes).to(output.dtype) - output.softmax(-1)
     return hit[..., 1:] if task.n_classes == 2 else hit
+
+
+def _context_inputs(x: Tensor, found: Tensor, gates: Gates) -> Tensor:
+    """The inputs that make contexts: those of found features, of the many of encoded columns the most varied."""
+    if gates.of_input is None:
+        return found
+    inputs = to_inputs(found, gates.of_input)
+    return _best(x.var(1).masked_fill(~inputs, 0), inputs, 0, MOST_CONTEXTS)
 
 
 def _contexts(x: Tensor, found: Tensor) -> Tensor:
