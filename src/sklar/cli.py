@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 PATH = click.Path(dir_okay=False)
+SQL = click.option("--sql", help="DuckDB query to run; DATA is its table `data`, or its database.")
 
 
 class OneLineErrors(click.Group):
@@ -46,6 +47,37 @@ class NumberOr(click.ParamType):
             self.fail(f"{value!r} is not a number or {' or '.join(map(repr, self.words))}", param, ctx)
 
 
+class Columns(click.ParamType):
+    """Column names with commas between them; with `groups`, groups with semicolons between them."""
+
+    def __init__(self, groups: bool = False) -> None:
+        self.groups = groups
+        self.name = "a,b;c,d" if groups else "a,b"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`; a configuration file may hold lists already."""
+        if not isinstance(value, str):
+            return value
+        lists = [[name.strip() for name in part.split(",") if name.strip()] for part in value.split(";")]
+        return lists if self.groups else lists[0]
+
+
+class Prices(click.ParamType):
+    """Columns with their prices: a=2,b=0.5."""
+
+    name = "a=2,b=0.5"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        if not isinstance(value, str):
+            return value
+        try:
+            pairs = [part.rsplit("=", 1) for part in value.split(",")]
+            return {name.strip(): float(price) for name, price in pairs}
+        except ValueError:
+            self.fail(f"{value!r} is not of the form {self.name}", param, ctx)
+
+
 @click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="sklar")
 def main() -> None:
@@ -78,6 +110,11 @@ def demo(out: str, samples: int, quiet: bool) -> None:
 WORDS: tuple[tuple[str, Any, str], ...] = (
     ("penalty", NumberOr("auto"), "Price of a feature, or 'auto'."),
     ("k", int, "Rank exactly K features a row (makes a ranker)."),
+    ("groups", Columns(groups=True), "Columns that are selected together."),
+    ("forced", Columns(), "Columns that are always selected."),
+    ("forbidden", Columns(), "Columns that are never selected, nor read."),
+    ("costs", Prices(), "Prices of columns (1 where none is given)."),
+    ("min-features", int, "Features a row gets at least."),
     ("objective", str, "What is minimised."),
     ("covariance", str, "low-rank, full, block or independent."),
     ("rank", int, "Columns of the loadings."),
@@ -119,20 +156,35 @@ def constructor_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="auto: text and few whole numbers are classes.",
 )
 @click.option("--ignore", multiple=True, help="Column to leave out; may be repeated.")
+@click.option("--text", multiple=True, help="Column of a CSV to take as text, whatever it holds; may be repeated.")
+@SQL
 @click.option("--quiet", is_flag=True, help="No progress bar, no summary.")
 @constructor_options
-def fit(data: str, target: str, out: str, task: str, ignore: tuple[str, ...], quiet: bool, **words: Any) -> None:
-    """Learn from DATA (CSV or Parquet) and write a model file.
+def fit(
+    data: str,
+    target: str,
+    out: str,
+    task: str,
+    ignore: tuple[str, ...],
+    text: tuple[str, ...],
+    sql: str | None,
+    quiet: bool,
+    **words: Any,
+) -> None:
+    """Learn from DATA (CSV, Parquet or Arrow) and write a model file.
+
+    Text is categories; an empty cell is a missing value, which is a state of its own.
 
     \b
     sklar fit train.csv --target y --out model.sklar
     sklar fit train.parquet --target price --ignore id --out model.sklar --k 5
+    sklar fit shop.duckdb --sql "select * from orders where year = 2024" --target y --out model.sklar
     """
     from sklar.workflow import fit_file
 
     given = {word: value for word, value in words.items() if value is not None}
     echo = (lambda text: None) if quiet else (lambda text: click.echo(text, err=True))
-    fit_file(data, target, out, task=task, ignore=ignore, echo=echo, verbose=not quiet, **given)
+    fit_file(data, target, out, task=task, ignore=ignore, text=text, sql=sql, echo=echo, verbose=not quiet, **given)
 
 
 def _answers(name: str, text: str) -> None:
@@ -141,11 +193,12 @@ def _answers(name: str, text: str) -> None:
     @main.command(name=name, help=text)
     @click.argument("model", type=PATH)
     @click.argument("data", type=PATH)
-    @click.option("--out", required=True, type=PATH, help="Table to write, .csv or .parquet.")
-    def command(model: str, data: str, out: str) -> None:
+    @click.option("--out", required=True, type=PATH, help="Table to write, .csv, .parquet or .arrow.")
+    @SQL
+    def command(model: str, data: str, out: str, sql: str | None) -> None:
         from sklar.workflow import answer_file
 
-        rows = answer_file(name, model, data, out)
+        rows = answer_file(name, model, data, out, sql)
         click.echo(f"wrote {rows} rows to {out}", err=True)
 
 

@@ -20,19 +20,26 @@ def fit_file(
     *,
     task: str = "auto",
     ignore: Iterable[str] = (),
+    text: Iterable[str] = (),
+    sql: str | None = None,
     echo: Callable[[str], object] = print,
     **words: Any,
 ) -> Any:
-    """Fit an estimator to a table on disk and save it; a word `k` makes it a ranker. Returns the estimator."""
-    table = read_table(data)
+    """Fit an estimator to a table on disk and save it; a word `k` makes it a ranker. Returns the estimator.
+
+    `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sql` is a DuckDB query
+    in which the file is `data`.
+    """
+    as_text = set(text)
+    table = read_table(data, as_text, sql)
     require_writable(out)
     ignored = set(ignore)
-    for name in (target, *sorted(ignored)):
+    for name in (target, *sorted(ignored), *sorted(as_text)):
         table.column(name)
     names = [name for name in table.columns if name != target and name not in ignored]
     if not names:
         raise TableError(f"{table.source} has no columns besides the target {target!r}")
-    X, y = _features(table, names), _target(table, target)
+    X, y = table.features(names, as_text), _target(table, target)
     if task == "auto":
         task = guess_task(y)
         echo(f"target {target!r} looks like {task} (say --task to decide)")
@@ -40,26 +47,26 @@ def fit_file(
         raise TableError(f"{table.source}: the target {target!r} is text, which --task regression cannot use")
     estimator = _estimator_class(task, ranker="k" in words)(**words).fit(X, y)
     _summarise(estimator, X, names, echo)
-    estimator.feature_names_in_ = np.array(names, dtype=object)
     estimator.save(out)
     echo(f"wrote {out}")
     return estimator
 
 
-def answer_file(what: str, model: str, data: str, out: str) -> int:
+def answer_file(what: str, model: str, data: str, out: str, sql: str | None = None) -> int:
     """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows."""
     from sklar.estimators import load
 
     require_format(out)
     estimator = load(model)
-    table = read_table(data)
+    names = estimator._names()
+    as_text = [name for name, kept in zip(names, estimator.encoding_.categories, strict=True) if kept]
+    table = read_table(data, as_text, sql)
     require_writable(out)
-    names = _names_of(estimator)
     if what == "rank" and not callable(getattr(estimator, "rank", None)):
         raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
-    X = _features(table, names)
-    write_table(out, _ANSWERS[what](estimator, X, names))
-    return len(X)
+    answer = _ANSWERS[what](estimator, table.features(names, as_text), names)
+    write_table(out, answer)
+    return len(next(iter(answer.values())))
 
 
 def guess_task(y: np.ndarray) -> str:
@@ -76,17 +83,17 @@ def guess_task(y: np.ndarray) -> str:
     return "classification" if whole and len(np.unique(y)) <= MOST_CLASSES_GUESSED else "regression"
 
 
-def _select(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+def _select(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
     masks = estimator.select(X).astype(np.int8)
     return {name: masks[:, j] for j, name in enumerate(names)}
 
 
-def _rank(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+def _rank(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
     ranks = np.array(names, dtype=object)[estimator.rank(X)]
     return {f"rank_{j + 1}": ranks[:, j] for j in range(ranks.shape[1])}
 
 
-def _predict(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+def _predict(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
     columns = {"prediction": estimator.predict(X)}
     if hasattr(estimator, "classes_"):
         for label, column in zip(estimator.classes_, estimator.predict_proba(X).T, strict=True):
@@ -104,15 +111,6 @@ def _estimator_class(task: str, ranker: bool) -> Any:
     return getattr(sklar, f"Copula{kind}{'Classifier' if task == 'classification' else 'Regressor'}")
 
 
-def _features(table: Table, names: list[str]) -> np.ndarray:
-    from sklar.estimators.scaling import Scaling, require_finite
-
-    X = table.matrix(names)
-    require_finite(X, names)
-    Scaling.of(X, names)  # refuses values too large to square, by the file's name for their column
-    return X
-
-
 def _target(table: Table, name: str) -> np.ndarray:
     y = table.column(name)
     missing = [v is None or v != v or v == "" for v in y.tolist()]
@@ -121,18 +119,11 @@ def _target(table: Table, name: str) -> np.ndarray:
     return y if np.issubdtype(y.dtype, np.number) else y.astype(str)
 
 
-def _names_of(estimator: Any) -> list[str]:
-    """The model's feature names: matched to the file's header here, so the arrays that follow need none."""
-    names = [str(name) for name in estimator._names()]
-    vars(estimator).pop("feature_names_in_", None)
-    return names
-
-
-def _summarise(estimator: Any, X: np.ndarray, names: list[str], echo: Callable[[str], object]) -> None:
+def _summarise(estimator: Any, X: dict[str, np.ndarray], names: list[str], echo: Callable[[str], object]) -> None:
     selected = estimator.select(X)
     shares = 100 * selected.mean(axis=0)
     top = [f"{names[j]} {shares[j]:.0f}%" for j in np.argsort(-shares)[:8] if shares[j] > 0]
-    echo(f"fitted {type(estimator).__name__} on {len(X)} rows x {len(names)} features")
+    echo(f"fitted {type(estimator).__name__} on {len(selected)} rows x {len(names)} features")
     if estimator.path_:
         echo(f"penalty {estimator.penalty_:.3g}, chosen from {len(estimator.path_['penalty'])}")
     echo(f"{selected.sum(axis=1).mean():.1f} features a row; most often {', '.join(top) or 'none'}")

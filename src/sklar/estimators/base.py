@@ -17,12 +17,13 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from torch import Tensor
 
 from sklar.audit import AuditReport, audit
-from sklar.estimators.columns import read_columns
+from sklar.estimators.columns import number_columns, read_columns
 from sklar.estimators.encoding import Encoding
 from sklar.estimators.fitting import train
 from sklar.estimators.frames import frame_like
 from sklar.estimators.gating import gating
 from sklar.estimators.scaling import EVERY, Scaling
+from sklar.model.gates import Gates
 from sklar.model.selection import GateModel
 from sklar.training.objectives import Task
 from sklar.training.runtime import generator_on, resolve_device, spawn_seeds
@@ -58,7 +59,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         device = resolve_device(self.device)
         encoding, rows, y = self._encode(X, y)
         gates = gating(self.get_params(deep=False), self._names(), encoding.widths())
-        k = self._features_per_row(gates.gates.n)
+        k = self._features_per_row(gates.gates)
         target, task = self._encode_target(y)
         self.encoding_ = encoding
         fitted = train(
@@ -160,7 +161,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _predict_rows(self, rows: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
-    def _features_per_row(self, n_gates: int) -> int | None:
+    def _features_per_row(self, gates: Gates) -> int | None:
         """Exactly how many features a row gets, or None for as many as it needs."""
         raise NotImplementedError
 
@@ -186,8 +187,11 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _see_names(self, X: Any, y: Any, reset: bool) -> None:
         """Note or compare the names and the number of columns."""
         if isinstance(X, dict):  # named columns, as of a file
-            X = np.empty((0, len(X))) if reset else np.empty((0, self.n_features_in_))
-            vars(self).pop("feature_names_in_", None)
+            if reset:
+                self.feature_names_in_, self.n_features_in_ = np.array([*X], dtype=object), len(X)
+            elif [*X] != self._names():
+                raise ValueError(f"the feature names should be those of fit: {', '.join(self._names()[:10])}")
+            return
         validate_data(self, X, "no_validation" if y is None and not reset else y, reset=reset, skip_check_array=True)
 
     def _all_inputs(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -213,8 +217,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if columns is None and not self.encoding_.has_text:
             rows = validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=False)
         else:
-            columns = read_columns(np.asarray(X).astype(object)) if columns is None else columns
             self._see_names(X, None, reset=False)
+            columns = columns or number_columns(X, self._names())
             rows = check_array(self.encoding_.rows(columns), ensure_all_finite=False, estimator=self)
         self.encoding_.require_known(rows, self._names(), self._read_columns())
         return rows

@@ -7,6 +7,7 @@ as float64 with NaN where missing, everything else as Python objects with None w
 from __future__ import annotations
 
 import datetime
+import re
 import sys
 from collections.abc import Callable, Iterable
 from numbers import Real
@@ -18,6 +19,7 @@ import numpy as np
 LONGEST_TEXT = 2**17
 NUMBERS = (Real, np.number, np.bool_)
 DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?$")
 DATE_HINT = "sklar has no word for dates: turn it into numbers first (days since a day, month, weekday, hour)"
 
 
@@ -48,6 +50,11 @@ def read_columns(X: Any) -> list[Column] | None:
         if is_kind(X):
             return read(X)
     return None
+
+
+def number_columns(X: Any, names: list[str]) -> list[Column]:
+    """The columns of a table of plain numbers."""
+    return [Column(name, values) for name, values in zip(names, np.asarray(X, dtype=np.float64).T, strict=True)]
 
 
 def column_names(X: Any) -> list[str] | None:
@@ -86,6 +93,8 @@ def from_objects(name: str, values: Iterable[Any]) -> Column:
                 f"column {name!r} mixes text ({_short(values[text])} in row {text}) and numbers ({value!r} in row "
                 f"{row}); make it one or the other"
             )
+    if all(value is None or ISO_DATE.match(value) for value in values):
+        raise ValueError(f"column {name!r} holds dates as text; {DATE_HINT}")
     return Column(name, values)
 
 
@@ -132,10 +141,13 @@ def _is(X: Any, module: str, kind: str) -> bool:
 
 def _read_dict(X: dict[str, np.ndarray]) -> list[Column]:
     """Named numpy columns."""
-    return [
-        from_objects(str(name), values) if values.dtype.kind in "OUS" else Column(str(name), values.astype(np.float64))
-        for name, values in X.items()
-    ]
+    columns = []
+    for name, values in X.items():
+        if values.dtype.kind in "mM":
+            raise ValueError(f"column {name!r} holds dates; {DATE_HINT}")
+        objects = values.dtype.kind in "OUS"
+        columns.append(from_objects(name, values) if objects else Column(name, values.astype(np.float64)))
+    return columns
 
 
 def _read_array(X: Any) -> list[Column] | None:

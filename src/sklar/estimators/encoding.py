@@ -7,8 +7,8 @@
 
 The spread of a categorical column makes its inputs together vary as much as a column of numbers does. Nothing is
 imputed: a missing value is a state of its own, which a model may find informative. A category that fit never saw is
-"other": the input that the rare ones share, or, where none were pooled, none of the inputs. A missing number in a column
-that had none in fit is an error.
+"other": the input that the rare ones share, or, where none were pooled, none of the inputs. A missing number in a
+column that had none in fit is an error.
 
 Between table and inputs stand *rows*: float64 (n, d), numbers as they are, categories as codes, missing as NaN.
 """
@@ -80,7 +80,9 @@ class Encoding:
         """A table's rows, as its columns were in fit."""
         for column, kept in zip(columns, self.categories, strict=True):
             if column.is_text and kept is None:
-                raise ValueError(f"column {column.name!r} held numbers in fit, and holds text here: {column.values[0]!r}")
+                raise ValueError(
+                    f"column {column.name!r} held numbers in fit, and holds text here: {column.values[0]!r}"
+                )
             if not column.is_text and kept and isinstance(kept[0], str) and not np.isnan(column.values).all():
                 raise ValueError(f"column {column.name!r} held text in fit, and holds numbers here")
         return _codes(columns, self.categories)

@@ -57,7 +57,7 @@ def _column(column: Any, names: list[str], word: str) -> int:
     number = column
     if isinstance(column, str) and column.lstrip("-").isdigit():
         number = int(column)
-    if isinstance(number, Integral) and not isinstance(number, bool) and -len(names) <= number < len(names):
+    if isinstance(number, Integral) and not isinstance(number, bool) and -len(names) <= int(number) < len(names):
         return int(number) % len(names)
     known = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
     raise ValueError(f"{word}: there is no column {column!r}; there are {known}")
@@ -93,7 +93,7 @@ def _costs(given: Any, names: list[str]) -> np.ndarray:
             raise ValueError(f"costs must be one number for each of the {len(names)} columns, or a dict of some")
         given = dict(enumerate(values))
     for column, price in given.items():
-        if not isinstance(price, Real) or not 0 <= price < np.inf:
+        if not isinstance(price, Real) or not 0 <= float(price) < np.inf:
             raise ValueError(f"costs must be numbers from 0; got {price!r} for column {column!r}")
         cost[_column(column, names, "costs")] = price
     return cost

@@ -31,11 +31,17 @@ SHARED: Constraints = {
     "device": [StrOptions(set(DEVICES))],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
+    # What these hold is checked against the table's columns: see `gating`.
+    "groups": [None, list, tuple],
+    "forced": [None, list, tuple],
+    "forbidden": [None, list, tuple],
 }
 
 SELECTOR: Constraints = {
     "penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     **SHARED,
+    "costs": [None, dict, "array-like"],
+    "min_features": [Interval(Integral, 0, None, closed="left")],
 }
 
 RANKER: Constraints = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.frames import frame_like
 from sklar.estimators.parameters import RANKER
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
+from sklar.model.gates import Gates
 from sklar.model.selection import GateModel
 from sklar.model.topk_mask import ranking
 from sklar.training.runtime import generator_on, resolve_device
@@ -52,6 +53,9 @@ class CopulaRanker(CopulaEstimator):
         self,
         *,
         k: int | None = None,
+        groups: Sequence[Sequence[str | int]] | None = None,
+        forced: Sequence[str | int] | None = None,
+        forbidden: Sequence[str | int] | None = None,
         objective: str = "honest",
         covariance: str = "low-rank",
         rank: int = 8,
@@ -74,6 +78,9 @@ class CopulaRanker(CopulaEstimator):
         verbose: bool | int = False,
     ) -> None:
         self.k = k
+        self.groups = groups
+        self.forced = forced
+        self.forbidden = forbidden
         self.objective = objective
         self.covariance = covariance
         self.rank = rank
@@ -101,7 +108,10 @@ class CopulaRanker(CopulaEstimator):
 
     @_WordAndMethod
     def rank(self, X: Any) -> np.ndarray:
-        """The k features that decide each row, best first, as column numbers: int (n, k)."""
+        """The k features that decide each row, best first, as column numbers: int (n, k).
+
+        A group of columns is one feature, and its first column stands for it.
+        """
         rows = self._check_rows(X)
         k = self._fitted_k()
         first = self.union_[np.searchsorted(self.union_gates_, np.arange(self.model_.architecture.n_features))]
@@ -129,11 +139,14 @@ class CopulaRanker(CopulaEstimator):
         """The k of the fit; the word may have changed since."""
         return int(self.model_.architecture.k or 0)
 
-    def _features_per_row(self, n_gates: int) -> int:
-        d = n_gates
+    def _features_per_row(self, gates: Gates) -> int:
+        d, n_forced = gates.n, 0 if gates.forced is None else int(gates.forced.sum())
         if self.k is not None and self.k > d:
             raise ValueError(f"k must be at most the number of features; got k={self.k} for {d} features")
-        return min(DEFAULT_K, d) if self.k is None else int(self.k)
+        k = min(max(DEFAULT_K, n_forced), d) if self.k is None else int(self.k)
+        if k < n_forced:
+            raise ValueError(f"k must be at least the number of forced features; got k={k} for {n_forced}")
+        return k
 
 
 class CopulaRankerClassifier(ClassifierTask, CopulaRanker):

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.frames import frame_like
 from sklar.estimators.parameters import SELECTOR
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
+from sklar.model.gates import Gates
 
 
 class CopulaSelector(CopulaEstimator):
@@ -22,6 +25,11 @@ class CopulaSelector(CopulaEstimator):
         self,
         *,
         penalty: float | str = "auto",
+        groups: Sequence[Sequence[str | int]] | None = None,
+        forced: Sequence[str | int] | None = None,
+        forbidden: Sequence[str | int] | None = None,
+        costs: Mapping[str | int, float] | ArrayLike | None = None,
+        min_features: int = 0,
         objective: str = "honest",
         covariance: str = "low-rank",
         rank: int = 8,
@@ -42,6 +50,11 @@ class CopulaSelector(CopulaEstimator):
         verbose: bool | int = False,
     ) -> None:
         self.penalty = penalty
+        self.groups = groups
+        self.forced = forced
+        self.forbidden = forbidden
+        self.costs = costs
+        self.min_features = min_features
         self.objective = objective
         self.covariance = covariance
         self.rank = rank
@@ -67,8 +80,11 @@ class CopulaSelector(CopulaEstimator):
         proba = self._per_feature(rows, lambda model, x: torch.sigmoid(model.scores(x)), float)
         return frame_like(X, proba, self._names())
 
-    def _features_per_row(self, n_gates: int) -> None:
-        return None
+    def _features_per_row(self, gates: Gates) -> None:
+        if self.min_features > gates.n:
+            raise ValueError(
+                f"min_features must be at most the number of features; got {self.min_features} for {gates.n}"
+            )
 
 
 class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
@@ -79,6 +95,14 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     penalty : float or "auto", default "auto"
         Price of one feature (lambda), in units of the loss. "auto" trains a path of penalties side by side and
         keeps the sparsest within one standard error of the best held-out loss.
+    groups : list of lists of columns, or None
+        Columns that are selected together, by name or number: one gate, and the price of one feature.
+    forced, forbidden : list of columns, or None
+        Always selected; never selected, nor read at all. One forced column forces its group.
+    costs : dict of column to price, one number a column, or None
+        The penalty of a feature is lambda times its price; 1 where none is given. A group has its dearest column's.
+    min_features : int, default 0
+        A row with fewer features gets its most probable ones, up to so many.
     objective : "honest" or "joint", default "honest"
         "honest" learns through predictors that no mask can tell anything about its row, so a selection cannot leak
         the label. "joint" is the paper's: both networks minimise one loss.

@@ -8,7 +8,7 @@ each input belongs to. Where every input has a gate of its own it is None, and n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -46,11 +46,10 @@ class Gates:
 
     def to(self, device: torch.device) -> Gates:
         """The same on a device."""
-        moved = {
-            name: None if value is None else value.to(device)
-            for name, value in (("of_input", self.of_input), ("forced", self.forced), ("cost", self.cost))
-        }
-        return replace(self, **moved)
+        of_input, forced, cost = (
+            None if value is None else value.to(device) for value in (self.of_input, self.forced, self.cost)
+        )
+        return Gates(self.n, of_input, forced, cost)
 
     @property
     def known(self) -> bool:
@@ -91,6 +90,13 @@ def sum_by_gate(values: Tensor, of_input: Tensor | None, n: int) -> Tensor:
     if of_input is None:
         return values
     return values.new_zeros(*values.shape[:-1], n).index_add(-1, of_input, values)
+
+
+def group_size(of_input: Tensor, n: int) -> Tensor:
+    """Inputs of each gate, as a number to multiply with: float (n,)."""
+    return torch.zeros(n, device=of_input.device).index_add(
+        0, of_input, torch.ones(len(of_input), device=of_input.device)
+    )
 
 
 def largest_by_gate(values: Tensor, of_input: Tensor | None, n: int) -> Tensor:

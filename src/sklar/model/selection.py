@@ -108,7 +108,7 @@ def decided(scores: Tensor, k: int | None, min_features: int = 0) -> Tensor:
     if k is not None:
         return topk_mask.hard_topk(scores, k)
     mask = binary_mask.most_probable_mask(scores)
-    return mask | topk_mask.hard_topk(scores, min_features) if min_features else mask
+    return mask | topk_mask.hard_topk(scores, min(min_features, scores.shape[-1])) if min_features else mask
 
 
 class SelectionModel(GateModel):

@@ -48,7 +48,10 @@ def fit_joint(
     seed: int,
     cost: Tensor | None = None,
 ) -> JointFit:
-    """Train on `split`, a feature i at the price penalty * cost_i; with penalty="auto", a path of penalties as replicas, one of which is kept."""
+    """Train on `split`; with penalty="auto", a path of penalties as replicas, one of which is kept.
+
+    Feature i has the price penalty * cost_i; no `cost` (d,) is 1.
+    """
     penalties = _path_of(split, task) if penalty == "auto" else [float(penalty)]
     model = SelectionModel(replace(architecture, replicas=len(penalties)), torch.Generator().manual_seed(seed))
     model.to(split.x.device)

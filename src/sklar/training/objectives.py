@@ -41,7 +41,8 @@ def joint_loss(
 ) -> Tensor:
     """The paper's objective: task + lambda * mean over rows of sum_i z_i, through the relaxed mask.
 
-    `penalty` is (R, 1), one lambda a replica; `cost` (d,) makes it sum_i c_i z_i. The replicas' losses are summed: each has weights of its own.
+    `penalty` is (R, 1), one lambda a replica; `cost` (d,) makes the sum that of c_i z_i. The replicas' losses are
+    summed: each has weights of its own.
     """
     forward = model(x, generator)
     loss = task.row_loss(forward.output, y) + penalty * _bill(forward.mask, cost)  # (R, n)

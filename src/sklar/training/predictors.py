@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sklar.model.gates import sum_by_gate, to_inputs
+from sklar.model.gates import group_size, sum_by_gate, to_inputs
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.folds import Folds, of_other_folds
 from sklar.training.objectives import Task
@@ -69,7 +69,7 @@ class FoldPredictors:
         repeat(step, n_steps, before, self.folds.x.device, self.generator)
 
     def learn(self, x: Tensor, y: Tensor, mask: Tensor) -> None:
-        """One step: rows (P, F, b, D) and masks (P, F, b, d); each predictor learns from the folds that are not its own."""
+        """One step: rows (P, F, b, D), masks (P, F, b, d); each predictor learns from the folds that are not its."""
         if self.folds.gates.forced is not None:
             mask = mask.masked_fill(self.folds.gates.forced, 1.0)
         x, y, mask = (of_other_folds(t).flatten(0, 1) for t in (x, y, mask))
@@ -107,7 +107,10 @@ class FoldPredictors:
 
 
 def shrink_features(predictor: MaskedPredictor, amount: float | Tensor) -> None:
-    """The proximal step of a group lasso: a feature's weights, of value and mask together, lose `amount` of length."""
+    """The proximal step of a group lasso: a feature's weights, of value and mask together, lose `amount` of length.
+
+    A feature of m inputs loses sqrt((m + 1) / 2) times as much: steps of Adam grow with the root of their number.
+    """
     if predictor.gate_of_input is None:
         weight = predictor.first.weight.unflatten(1, (2, predictor.n_features))  # (R, 2, d, h)
         length = weight.square().sum((1, 3), keepdim=True).sqrt()
@@ -117,6 +120,7 @@ def shrink_features(predictor: MaskedPredictor, amount: float | Tensor) -> None:
     squares = weight.square().sum(-1)  # (R, D + d)
     of_value = sum_by_gate(squares[:, : predictor.n_inputs], of_input, predictor.n_features)
     length = (of_value + squares[:, predictor.n_inputs :]).sqrt()
+    amount = amount * ((group_size(of_input, predictor.n_features) + 1) / 2).sqrt()
     factor = (1 - amount / length.clamp_min(1e-12)).clamp_min(0)  # (R, d)
     weight.mul_(torch.cat([to_inputs(factor, of_input), factor], dim=1).unsqueeze(-1))
 

@@ -79,6 +79,8 @@ def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float
     columns = []
     for first in range(0, x.shape[-1], CHUNK):
         part = x[..., first : first + CHUNK].clamp(-3, 3)
+        if gates.of_input is not None:  # the indicators of categories have a mean
+            part = part - part.mean(1, keepdim=True)
         shapes = torch.cat([part, part.abs() - part.abs().mean(1, keepdim=True)], dim=-1)  # (P, n, 2 chunk)
         total = weight.mT @ shapes  # (P, C M, 2 chunk)
         spread = (weight.square().mT @ shapes.square()).sqrt()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from sklar.model.gates import Gates, inputs_of, open_forced, sum_by_gate, to_inputs
+from sklar.model.gates import Gates, group_size, inputs_of, open_forced, sum_by_gate, to_inputs
 from sklar.model.networks import ChoiceNet
 from sklar.model.selection import decided
 from sklar.training import flips
@@ -270,12 +270,12 @@ def inward_only(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
 def shrink_inputs(weight: Tensor, amount: float | Tensor, gates: Gates | None = None) -> None:
     """The proximal step of a group lasso: each feature's weights lose `amount` of their length.
 
-    weight : (P, D, h); the inputs of one gate are one group.
+    weight : (P, D, h); the m inputs of one gate are one group, and lose sqrt(m) times as much.
     """
     length = weight.norm(dim=-1, keepdim=True)
     if gates is not None and gates.of_input is not None:
         squares = sum_by_gate(length.squeeze(-1).square(), gates.of_input, gates.n)
-        length = to_inputs(squares.sqrt(), gates.of_input).unsqueeze(-1)
+        length = to_inputs(squares.sqrt() / group_size(gates.of_input, gates.n).sqrt(), gates.of_input).unsqueeze(-1)
     weight.mul_((1 - amount / length.clamp_min(1e-12)).clamp_min(0))
 
 
