@@ -422,3 +422,16 @@ def test_what_is_known_about_columns_has_its_words(folder, tmp_path):
     assert sklar.load(tmp_path / "m.sklar").forbidden == ["a", "b"]
     assert_one_line_error(fit(folder / "good.csv", "y", tmp_path / "m", "--forced", "z"), "there is no column 'z'")
     assert fit(folder / "good.csv", "y", tmp_path / "m", "--costs", "a").exit_code == 2
+
+
+def test_weights_from_the_command_line(folder, tmp_path):
+    X, value = toy_rows(60)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(y=np.where(value > 0, "yes", "no"), w=np.arange(60) % 2)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    words = ("--sample-weight", "w", "--class-weight", "yes=2", "--penalty", "0.01")
+    assert fit(tmp_path / "t.csv", "y", tmp_path / "m.sklar", *words).exit_code == 0
+    model = sklar.load(tmp_path / "m.sklar")
+    assert model.class_weight == {"yes": 2.0}
+    assert model.feature_names_in_.tolist() == list("abcde")
+    frame.assign(w=-1).to_csv(tmp_path / "t.csv", index=False)
+    assert_one_line_error(fit(tmp_path / "t.csv", "y", tmp_path / "m.sklar", *words), "sample_weight must be finite")

@@ -65,11 +65,13 @@ class Columns(click.ParamType):
 class Prices(click.ParamType):
     """Columns with their prices: a=2,b=0.5."""
 
-    name = "a=2,b=0.5"
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        self.name = "|".join(("a=2,b=0.5", *words))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Parse `value`."""
-        if not isinstance(value, str):
+        if not isinstance(value, str) or value in self.words:
             return value
         try:
             pairs = [part.rsplit("=", 1) for part in value.split(",")]
@@ -114,6 +116,7 @@ WORDS: tuple[tuple[str, Any, str], ...] = (
     ("forced", Columns(), "Columns that are always selected."),
     ("forbidden", Columns(), "Columns that are never selected, nor read."),
     ("costs", Prices(), "Prices of columns (1 where none is given)."),
+    ("class-weight", Prices("balanced"), "What rows of a class count (classification)."),
     ("min-features", int, "Features a row gets at least."),
     ("objective", str, "What is minimised."),
     ("covariance", str, "low-rank, full, block or independent."),
@@ -157,6 +160,7 @@ def constructor_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--ignore", multiple=True, help="Column to leave out; may be repeated.")
 @click.option("--text", multiple=True, help="Column of a CSV to take as text, whatever it holds; may be repeated.")
+@click.option("--sample-weight", help="Column that says what each row counts.")
 @SQL
 @click.option("--quiet", is_flag=True, help="No progress bar, no summary.")
 @constructor_options
@@ -167,6 +171,7 @@ def fit(
     task: str,
     ignore: tuple[str, ...],
     text: tuple[str, ...],
+    sample_weight: str | None,
     sql: str | None,
     quiet: bool,
     **words: Any,
@@ -184,7 +189,8 @@ def fit(
 
     given = {word: value for word, value in words.items() if value is not None}
     echo = (lambda text: None) if quiet else (lambda text: click.echo(text, err=True))
-    fit_file(data, target, out, task=task, ignore=ignore, text=text, sql=sql, echo=echo, verbose=not quiet, **given)
+    file: dict[str, Any] = {"task": task, "ignore": ignore, "text": text, "sample_weight": sample_weight, "sql": sql}
+    fit_file(data, target, out, **file, echo=echo, verbose=not quiet, **given)
 
 
 def _answers(name: str, text: str) -> None:

@@ -21,19 +21,20 @@ def fit_file(
     task: str = "auto",
     ignore: Iterable[str] = (),
     text: Iterable[str] = (),
+    sample_weight: str | None = None,
     sql: str | None = None,
     echo: Callable[[str], object] = print,
     **words: Any,
 ) -> Any:
     """Fit an estimator to a table on disk and save it; a word `k` makes it a ranker. Returns the estimator.
 
-    `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sql` is a DuckDB query
-    in which the file is `data`.
+    `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sample_weight` the
+    column that says what rows count, `sql` a DuckDB query in which the file is `data`.
     """
     as_text = set(text)
     table = read_table(data, as_text, sql)
     require_writable(out)
-    ignored = set(ignore)
+    ignored = {*ignore, *([] if sample_weight is None else [sample_weight])}
     for name in (target, *sorted(ignored), *sorted(as_text)):
         table.column(name)
     names = [name for name in table.columns if name != target and name not in ignored]
@@ -45,7 +46,8 @@ def fit_file(
         echo(f"target {target!r} looks like {task} (say --task to decide)")
     if task == "regression" and not np.issubdtype(y.dtype, np.number):
         raise TableError(f"{table.source}: the target {target!r} is text, which --task regression cannot use")
-    estimator = _estimator_class(task, ranker="k" in words)(**words).fit(X, y)
+    weight = None if sample_weight is None else table.matrix([sample_weight])[:, 0]
+    estimator = _estimator_class(task, ranker="k" in words)(**words).fit(X, y, weight)
     _summarise(estimator, X, names, echo)
     estimator.save(out)
     echo(f"wrote {out}")

@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 
 import sklar
-from sklar.estimators.parameters import RANKER, SELECTOR
 from tests.helpers import four, quick, toy_rows, toy_target
 
 # Constructor words.
@@ -52,22 +51,22 @@ def bad_values(constraints):
 
 
 def bad_words():
-    for table, name in ((SELECTOR, "CopulaSelectorRegressor"), (RANKER, "CopulaRankerRegressor")):
-        for word, constraints in table.items():
+    for name in ("CopulaSelectorRegressor", "CopulaRankerRegressor", "CopulaSelectorClassifier"):
+        cls = getattr(sklar, name)
+        for word, constraints in cls._parameter_constraints.items():
             for value in bad_values(constraints):
-                yield pytest.param(getattr(sklar, name), word, value, id=f"{name[6:9]}-{word}-{str(value)[:12]}")
+                yield pytest.param(cls, word, value, id=f"{name[6:]}-{word}-{str(value)[:12]}")
 
 
 @pytest.mark.parametrize(("cls", "word", "value"), list(bad_words()))
 def test_a_bad_word_is_named(cls, word, value):
     X, target = toy_rows(10)
     with pytest.raises((ValueError, TypeError), match=word):
-        quick(cls, **{word: value}).fit(X, target)
+        quick(cls, **{word: value}).fit(X, toy_target(cls, target))
 
 
 def test_the_declared_table_is_the_constructors(cls):
-    table = SELECTOR if "Selector" in cls.__name__ else RANKER
-    assert set(table) == set(cls().get_params())
+    assert set(cls._parameter_constraints) == set(cls().get_params())
 
 
 def test_defaults_are_valid(cls):

@@ -6,11 +6,12 @@ import pytest
 
 from sklar.estimators import encoding as encoding_module
 from sklar.estimators.columns import read_columns
-from sklar.estimators.encoding import Encoding
+from sklar.estimators.encoding import Encoding, learn_categories
 
 
 def learned(frame):
-    return Encoding.of_columns(read_columns(frame))
+    known, rows = learn_categories(read_columns(frame))
+    return Encoding.of(rows, frame.columns.tolist(), known), rows
 
 
 def frame(**columns):
@@ -89,14 +90,14 @@ def test_a_column_without_any_value_is_refused_by_name(values):
 
 def test_numbers_alone_are_scaled_as_ever():
     X = np.random.default_rng(0).standard_normal((50, 3))
-    encoding = Encoding.of_numbers(X, list("abc"))
+    encoding = Encoding.of(X, list("abc"))
     assert encoding.is_plain
     np.testing.assert_array_equal(encoding.apply(X), encoding.scaling.apply(X))
 
 
 def test_a_constant_column_with_holes_keeps_its_holes():
     X = np.array([[7.0], [np.nan], [7.0]])
-    assert Encoding.of_numbers(X, ["a"]).apply(X).tolist() == [[0, 0], [0, 1], [0, 0]]
+    assert Encoding.of(X, ["a"]).apply(X).tolist() == [[0, 0], [0, 1], [0, 0]]
 
 
 def test_it_survives_being_written():

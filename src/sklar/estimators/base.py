@@ -18,11 +18,12 @@ from torch import Tensor
 
 from sklar.audit import AuditReport, audit
 from sklar.estimators.columns import number_columns, read_columns
-from sklar.estimators.encoding import Encoding
+from sklar.estimators.encoding import Encoding, Known, learn_categories
 from sklar.estimators.fitting import train
 from sklar.estimators.frames import frame_like
 from sklar.estimators.gating import gating
 from sklar.estimators.scaling import EVERY, Scaling
+from sklar.estimators.weights import arranged, weights_of_rows, without_zeros
 from sklar.model.gates import Gates
 from sklar.model.selection import GateModel
 from sklar.training.objectives import Task
@@ -43,13 +44,15 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     gets does not depend on rounding, and hence not on which other rows are in the call.
     """
 
-    def fit(self, X: Any, y: Any) -> CopulaEstimator:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CopulaEstimator:
         """Learn which features decide each row.
 
         Parameters
         ----------
         X : table, (n, d): numpy, pandas, polars or pyarrow; numbers, booleans, categories or text, also missing
         y : target, (n,)
+        sample_weight : what each row counts, (n,), from 0; None is 1 for all
+            A whole number is as many copies of the row, and 0 is none.
 
         Returns
         -------
@@ -57,10 +60,13 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         self._validate_params()
         device = resolve_device(self.device)
-        encoding, rows, y = self._encode(X, y)
+        X, y, weight = without_zeros(X, y, weights_of_rows(sample_weight, X))
+        known, rows, y = self._read(X, y)
+        rows, y, weight = arranged(rows, y, weight)
+        encoding = Encoding.of(rows, self._names(), known)
         gates = gating(self.get_params(deep=False), self._names(), encoding.widths())
         k = self._features_per_row(gates.gates)
-        target, task = self._encode_target(y)
+        target, task, weight = self._encode_target(y, weight)
         self.encoding_ = encoding
         fitted = train(
             self.get_params(deep=False),
@@ -70,6 +76,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             k,
             spawn_seeds(self.random_state, 1)[0],
             gates.gates,
+            None if weight is None else torch.from_numpy(weight.astype(np.float32)).to(device),
         )
         self.model_ = fitted.model.cpu().double().eval()
         kept = np.isin(gates.gate, fitted.union)
@@ -155,7 +162,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     # What subclasses fill in.
 
-    def _encode_target(self, y: np.ndarray) -> tuple[np.ndarray, Task]:
+    def _encode_target(self, y: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, Task, np.ndarray | None]:
+        """Numbers to learn, what to learn them by, and what rows count."""
         raise NotImplementedError
 
     def _predict_rows(self, rows: np.ndarray) -> np.ndarray:
@@ -172,17 +180,17 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Centre and spread of the columns."""
         return self.encoding_.scaling
 
-    def _encode(self, X: Any, y: Any) -> tuple[Encoding, np.ndarray, np.ndarray]:
-        """Learn a table's encoding; return it with the table's rows (see `encoding`) and the target, checked."""
+    def _read(self, X: Any, y: Any) -> tuple[Known | None, np.ndarray, np.ndarray]:
+        """A table's categories, its rows (see `encoding`) and the target, checked."""
         columns = read_columns(X)
         if columns is None:
             rows, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2)
-            return Encoding.of_numbers(rows, self._names()), rows, y
+            return None, rows, y
         self._see_names(X, y, reset=True)
         check_consistent_length(columns[0].values, y)
-        encoding, rows = Encoding.of_columns(columns)
+        known, rows = learn_categories(columns)
         rows, y = check_X_y(rows, y, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
-        return encoding, rows, y
+        return known, rows, y
 
     def _see_names(self, X: Any, y: Any, reset: bool) -> None:
         """Note or compare the names and the number of columns."""

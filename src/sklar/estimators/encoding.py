@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,20 @@ MOST_CATEGORIES = 255
 Categories = tuple[Any, ...]  # text, numbers or booleans
 
 
+class Known(NamedTuple):
+    """The categories of a table's columns."""
+
+    categories: tuple[Categories | None, ...]  # of each column; None: numbers
+    pooled: np.ndarray  # bool (d,): there are more than these
+
+
+def learn_categories(columns: list[Column]) -> tuple[Known, np.ndarray]:
+    """The categories of a table's columns, and its rows."""
+    found = [_frequent(column) if column.is_text else (None, False) for column in columns]
+    known = Known(tuple(kept for kept, _ in found), np.array([rest for _, rest in found], dtype=bool))
+    return known, _codes(columns, known.categories)
+
+
 @dataclass(frozen=True)
 class Encoding:
     """How every column of a table becomes inputs."""
@@ -40,26 +54,15 @@ class Encoding:
     pooled: np.ndarray  # bool (d,): categories beyond these are one input
 
     @classmethod
-    def of_numbers(cls, X: np.ndarray, names: list[str]) -> Encoding:
-        """The encoding of a table of numbers, NaN where missing."""
-        d = X.shape[1]
-        require_finite(X, names, missing=np.ones(d, dtype=bool))
-        scaling = Scaling.of(X, names)
-        return cls(scaling, _holds_nan(X), (None,) * d, np.zeros(d, dtype=bool))
-
-    @classmethod
-    def of_columns(cls, columns: list[Column]) -> tuple[Encoding, np.ndarray]:
-        """The encoding of a table with categories, and its rows."""
-        found = [_frequent(column) if column.is_text else (None, False) for column in columns]
-        categories = tuple(kept for kept, _ in found)
-        pooled = np.array([rest for _, rest in found], dtype=bool)
-        rows = _codes(columns, categories)
-        names = [column.name for column in columns]
-        require_finite(rows, names, missing=np.ones(len(names), dtype=bool))
+    def of(cls, rows: np.ndarray, names: list[str], known: Known | None = None) -> Encoding:
+        """The encoding of rows, NaN where missing; `known` are the categories of columns, None if all are numbers."""
+        d = rows.shape[1]
+        require_finite(rows, names, missing=np.ones(d, dtype=bool))
         scaling = Scaling.of(rows, names)
+        categories, pooled = known or Known((None,) * d, np.zeros(d, dtype=bool))
         for j in np.flatnonzero([kept is not None for kept in categories]):
             scaling.centre[j], scaling.spread[j] = 0.0, _spread_of_codes(rows[:, j])
-        return cls(scaling, _holds_nan(rows), categories, pooled), rows
+        return cls(scaling, _holds_nan(rows), categories, pooled)
 
     @property
     def is_plain(self) -> bool:

@@ -41,10 +41,19 @@ class Fitted(NamedTuple):
     history: list[Record]
 
 
-def train(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int, gates: Gates) -> Fitted:
-    """Train on scaled rows x (n, D) and encoded targets y (n,) as an estimator's words say."""
+def train(
+    words: dict[str, Any],
+    x: Tensor,
+    y: Tensor,
+    task: Task,
+    k: int | None,
+    seed: int,
+    gates: Gates,
+    weight: Tensor | None = None,
+) -> Fitted:
+    """Train on scaled rows x (n, D), encoded targets y (n,) and weights (n,) as an estimator's words say."""
     by_objective = {"honest": _train_honest, "joint": _train_joint}
-    return by_objective[words["objective"]](_with_defaults(words), x, y, task, k, seed, gates)
+    return by_objective[words["objective"]](_with_defaults(words), x, y, task, k, seed, gates, weight)
 
 
 def _with_defaults(words: dict[str, Any]) -> dict[str, Any]:
@@ -85,17 +94,40 @@ def honest_words(words: dict[str, Any], n: int, k: int | None) -> dict[str, Any]
 
 
 def _train_honest(
-    words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int, gates: Gates
+    words: dict[str, Any],
+    x: Tensor,
+    y: Tensor,
+    task: Task,
+    k: int | None,
+    seed: int,
+    gates: Gates,
+    weight: Tensor | None,
 ) -> Fitted:
     arguments = honest_words(words, len(x), k)
     with progress_bar(arguments["schedule"].total, "training", bool(words["verbose"])) as bar:
-        fit = fit_honest(x.unsqueeze(0), y.unsqueeze(0), task, **arguments, seed=seed, gates=gates, report=bar.update)
+        fit = fit_honest(
+            x.unsqueeze(0),
+            y.unsqueeze(0),
+            task,
+            **arguments,
+            seed=seed,
+            gates=gates,
+            weight=None if weight is None else weight.unsqueeze(0),
+            report=bar.update,
+        )
     choice = fit.choices[0]
     return Fitted(fit.model(), fit.union(), fit.penalty(), choice.path if choice else {}, fit.history[0])
 
 
 def _train_joint(
-    words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int, gates: Gates
+    words: dict[str, Any],
+    x: Tensor,
+    y: Tensor,
+    task: Task,
+    k: int | None,
+    seed: int,
+    gates: Gates,
+    weight: Tensor | None,
 ) -> Fitted:
     d = gates.n
     of_input = None if gates.of_input is None else gates.of_input.numpy()
@@ -129,14 +161,15 @@ def _train_joint(
         patience=words["patience"],
         verbose=bool(words["verbose"]),
     )
-    split = _split(x, y, words["validation_fraction"], seed)
+    split = _split(x, y, weight, words["validation_fraction"], seed)
     cost = None if gates.cost is None else gates.cost.to(x.device)
     fit = fit_joint(split, task, architecture, words.get("penalty", 0.0), settings, seed, cost)
     return Fitted(fit.model, list(range(d)), fit.penalty, fit.path, fit.history)
 
 
-def _split(x: Tensor, y: Tensor, fraction: float, seed: int) -> Split:
+def _split(x: Tensor, y: Tensor, weight: Tensor | None, fraction: float, seed: int) -> Split:
     n_held = round(fraction * len(x)) if len(x) >= FEWEST_ROWS_TO_SPLIT else 0
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed)).to(x.device)
     held, kept = order[:n_held], order[n_held:]
-    return Split(x[kept], y[kept], x[held], y[held])
+    of_kept, of_held = (None if weight is None else weight[rows] for rows in (kept, held))
+    return Split(x[kept], y[kept], x[held], y[held], of_kept, of_held)

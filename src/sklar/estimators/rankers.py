@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.frames import frame_like
-from sklar.estimators.parameters import RANKER
+from sklar.estimators.parameters import CLASSIFIER, RANKER, with_words_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
 from sklar.model.selection import GateModel
@@ -173,6 +173,13 @@ class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
     >>> ranker.rank(X).shape, set(ranker.select(X).sum(axis=1).tolist())
     ((300, 2), {2})
     """
+
+    _parameter_constraints = {**RANKER, **CLASSIFIER}
+
+    @with_words_of(CopulaRanker.__init__)
+    def __init__(self, *, class_weight: dict[Any, float] | str | None = None, **words: Any) -> None:
+        super().__init__(**words)
+        self.class_weight = class_weight
 
 
 class CopulaRankerRegressor(RegressorTask, CopulaRanker):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.frames import frame_like
-from sklar.estimators.parameters import SELECTOR
+from sklar.estimators.parameters import CLASSIFIER, SELECTOR, with_words_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
 
@@ -101,6 +101,8 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
         Always selected; never selected, nor read at all. One forced column forces its group.
     costs : dict of column to price, one number a column, or None
         The penalty of a feature is lambda times its price; 1 where none is given. A group has its dearest column's.
+    class_weight : dict of class to weight, "balanced" or None
+        What the rows of a class count; "balanced" makes all classes count the same.
     min_features : int, default 0
         A row with fewer features gets its most probable ones, up to so many.
     objective : "honest" or "joint", default "honest"
@@ -155,6 +157,13 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     >>> selector.select(X).shape
     (300, 11)
     """
+
+    _parameter_constraints = {**SELECTOR, **CLASSIFIER}
+
+    @with_words_of(CopulaSelector.__init__)
+    def __init__(self, *, class_weight: dict[Any, float] | str | None = None, **words: Any) -> None:
+        super().__init__(**words)
+        self.class_weight = class_weight
 
 
 class CopulaSelectorRegressor(RegressorTask, CopulaSelector):

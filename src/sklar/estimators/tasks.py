@@ -9,7 +9,10 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
+from sklar.estimators.weights import class_weights
 from sklar.training.objectives import Task
+
+Encoded = tuple[np.ndarray, Task, np.ndarray | None]
 
 
 class ClassifierTask(ClassifierMixin):
@@ -26,12 +29,15 @@ class ClassifierTask(ClassifierMixin):
     def _predict_rows(self, rows: np.ndarray) -> np.ndarray:
         return self.classes_[self._outputs(rows).argmax(axis=1)]
 
-    def _encode_target(self, y: np.ndarray) -> tuple[np.ndarray, Task]:
+    def _encode_target(self, y: np.ndarray, weight: np.ndarray | None) -> Encoded:
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must have at least 2 classes; got 1 class: {self.classes_[0]!r}")
-        return codes.astype(np.int64), Task(n_classes=len(self.classes_))
+        of_class = class_weights(self.class_weight, self.classes_, codes)
+        if of_class is not None:
+            weight = of_class if weight is None else of_class * weight
+        return codes.astype(np.int64), Task(n_classes=len(self.classes_)), weight
 
 
 class RegressorTask(RegressorMixin):
@@ -44,10 +50,10 @@ class RegressorTask(RegressorMixin):
     def _predict_rows(self, rows: np.ndarray) -> np.ndarray:
         return self._outputs(rows)[:, 0] * self.target_spread_ + self.target_centre_
 
-    def _encode_target(self, y: np.ndarray) -> tuple[np.ndarray, Task]:
+    def _encode_target(self, y: np.ndarray, weight: np.ndarray | None) -> Encoded:
         values = np.asarray(y, dtype=np.float64)
         self.target_centre_ = float(values.mean())
         self.target_spread_ = float(values.std()) or 1.0
         if not np.isfinite(self.target_spread_):
             raise ValueError("y has values too large to square; rescale it")
-        return ((values - self.target_centre_) / self.target_spread_).astype(np.float32), Task(n_classes=None)
+        return ((values - self.target_centre_) / self.target_spread_).astype(np.float32), Task(n_classes=None), weight

@@ -21,6 +21,7 @@ class Folds:
     y: Tensor  # (P, F, m)
     n_train: int
     gates: Gates
+    weight: Tensor | None = None  # what each row counts, (P, F, m)
 
     @property
     def held_out(self) -> tuple[Tensor, Tensor]:
@@ -32,10 +33,26 @@ class Folds:
         """The rows that train: (P, F, n_train, d), (P, F, n_train)."""
         return self.x[:, :, : self.n_train], self.y[:, :, : self.n_train]
 
+    @property
+    def training_weight(self) -> Tensor | None:
+        """What the rows of `training` count: (P, F n_train)."""
+        return None if self.weight is None else self.weight[:, :, : self.n_train].flatten(1)
+
+    @property
+    def held_out_weight(self) -> Tensor | None:
+        """What the rows of `held_out` count: (P, n)."""
+        return None if self.weight is None else self.weight[:, :, self.n_train :].flatten(1)
+
     def batch(self, rows: int, among: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """`rows` rows of every fold, drawn from its first `among`: (P, F, rows, d), (P, F, rows)."""
+        """`rows` rows of every fold, drawn from its first `among`, by weight: (P, F, rows, d), (P, F, rows)."""
         problems, folds, _, d = self.x.shape
-        pick = torch.randint(among, (problems, folds, rows), generator=generator, device=self.x.device)
+        shape = (problems, folds, rows)
+        if self.weight is None:
+            pick = torch.randint(among, shape, generator=generator, device=self.x.device)
+        else:
+            upto = self.weight[:, :, :among].cumsum(-1)
+            place = torch.rand(shape, generator=generator, device=self.x.device) * upto[..., -1:]
+            pick = torch.searchsorted(upto, place, right=True).clamp_max(among - 1)
         return self.x.gather(2, pick.unsqueeze(-1).expand(-1, -1, -1, d)), self.y.gather(2, pick)
 
     def only(self, keep: Tensor, alive: Tensor) -> Folds:
@@ -60,6 +77,7 @@ def deal(
     generator: torch.Generator,
     shuffle: bool = True,
     gates: Gates | None = None,
+    weight: Tensor | None = None,
 ) -> Folds:
     """Deal rows (P, n, D), (P, n) to folds, at random or (row i to fold i mod F) as they come.
 
@@ -77,7 +95,8 @@ def deal(
     order = order[:, place.reshape(-1)]
     dealt_x = x.gather(1, order.unsqueeze(-1).expand(-1, -1, d)).view(problems, n_folds, m, d)
     dealt_y = y.gather(1, order).view(problems, n_folds, m)
-    return Folds(dealt_x.contiguous(), dealt_y, m - n_held, gates or Gates(d))
+    dealt_weight = None if weight is None else weight.gather(1, order).view(problems, n_folds, m)
+    return Folds(dealt_x.contiguous(), dealt_y, m - n_held, gates or Gates(d), dealt_weight)
 
 
 def of_other_folds(t: Tensor) -> Tensor:

@@ -24,7 +24,7 @@ from sklar.training.objectives import Task
 from sklar.training.path import PathChoice, choose_penalty
 from sklar.training.runtime import threads_for
 from sklar.training.screening import union
-from sklar.training.stage import SelectorSettings, Stage
+from sklar.training.stage import SelectorSettings, Stage, mean_and_error
 
 
 @dataclass(frozen=True)
@@ -127,16 +127,18 @@ def fit_honest(
     held_fraction: float = 0.2,
     seed: int = 0,
     gates: Gates | None = None,
+    weight: Tensor | None = None,
     report: Callable[[], object] = lambda: None,
 ) -> HonestFit:
     """Train on standardised rows x (P, n, D) and targets y (P, n); `report` is told of every step.
 
-    `gates` says which inputs a feature has, and what is known about features; None is one input each.
+    `gates` says which inputs a feature has, and what is known about features; None is one input each. `weight` (P, n)
+    is what rows count: they are drawn by it.
     """
     generator = torch.Generator(device=x.device).manual_seed(seed)
     automatic = penalty == "auto" and settings.k is None
     gates = gates.to(x.device) if gates else None
-    folds = deal(x, y, n_folds, held_fraction if automatic else 0.0, generator, gates=gates)
+    folds = deal(x, y, n_folds, held_fraction if automatic else 0.0, generator, gates=gates, weight=weight)
     stage = Stage(folds, task, settings, generator, seed)
     columns = _screened(stage, schedule, report)
     with threads_for(stage.alive.shape[1]):
@@ -194,14 +196,21 @@ def _record(history: list[list[Record]], part: str, stage: Stage, log_penalty: T
     """Note where each problem stands: the loss of its training rows, judged out of fold, and features a row."""
     x, _ = stage.folds.training
     mask = stage.masks(x.flatten(1, 2), log_penalty).view(*x.shape[:3], -1)
-    losses, sizes = stage.out_of_fold_losses(mask).mean(1).tolist(), mask.sum(-1).mean((1, 2)).tolist()
+    losses = mean_and_error(stage.out_of_fold_losses(mask), stage.folds.training_weight)[0].tolist()
+    sizes = mask.sum(-1).mean((1, 2)).tolist()
     for records, loss, size in zip(history, losses, sizes, strict=True):
         records.append({"part": part, "loss": loss, "mean_features": size})
 
 
 def _choose(stage: Stage, grid: Tensor) -> list[PathChoice]:
     losses, sizes = stage.path(grid)
-    penalties = grid.exp().cpu().tolist()
+    penalties, weight = grid.exp().cpu().tolist(), stage.folds.held_out_weight
     return [
-        choose_penalty(penalties[p], losses[p].cpu().numpy(), sizes[p].cpu().numpy()) for p in range(len(penalties))
+        choose_penalty(
+            penalties[p],
+            losses[p].cpu().numpy(),
+            sizes[p].cpu().numpy(),
+            None if weight is None else weight[p].cpu().numpy(),
+        )
+        for p in range(len(penalties))
     ]

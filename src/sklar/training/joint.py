@@ -15,7 +15,7 @@ from torch import Tensor
 
 from sklar.model.selection import Architecture, SelectionModel
 from sklar.training.loop import LoopSettings, Record, train
-from sklar.training.objectives import Task, joint_loss, noiseless_loss
+from sklar.training.objectives import Task, joint_loss, mean_loss, noiseless_loss
 from sklar.training.path import Path, choose_penalty, penalty_grid
 from sklar.training.runtime import generator_on
 
@@ -28,6 +28,8 @@ class Split:
     y: Tensor
     held_x: Tensor
     held_y: Tensor
+    weight: Tensor | None = None  # what rows count
+    held_weight: Tensor | None = None
 
 
 class JointFit(NamedTuple):
@@ -55,17 +57,23 @@ def fit_joint(
     penalties = _path_of(split, task) if penalty == "auto" else [float(penalty)]
     model = SelectionModel(replace(architecture, replicas=len(penalties)), torch.Generator().manual_seed(seed))
     model.to(split.x.device)
+    if split.weight is not None and task.n_classes:  # begin from what the weights alone say
+        shares = torch.bincount(split.y, split.weight, task.n_classes) / split.weight.sum()
+        model.predict.last.bias.data.copy_(shares.clamp_min(1e-12).log().expand_as(model.predict.last.bias))
     generator = generator_on(split.x.device, seed)
     price = torch.tensor(penalties, device=split.x.device).unsqueeze(1)  # (R, 1)
     x, held_x = split.x.unsqueeze(0), split.held_x.unsqueeze(0)
 
+    def of_rows(rows: Tensor) -> Tensor | None:
+        return None if split.weight is None else split.weight[rows]
+
     history = train(
         model,
-        lambda rows: joint_loss(model, task, x[:, rows], split.y[rows], price, generator, cost),
+        lambda rows: joint_loss(model, task, x[:, rows], split.y[rows], price, generator, cost, of_rows(rows)),
         len(split.x),
         settings,
         generator,
-        (lambda: noiseless_loss(model, task, held_x, split.held_y, price, cost).mean(-1).sum())
+        (lambda: mean_loss(noiseless_loss(model, task, held_x, split.held_y, price, cost), split.held_weight).sum())
         if len(split.held_x)
         else None,
     )
@@ -74,7 +82,8 @@ def fit_joint(
     with torch.no_grad():
         mask = model.decide(model.scores(held_x)).to(x.dtype)
         losses = task.row_loss(model.output(held_x, mask), split.held_y)
-    choice = choose_penalty(penalties, losses.cpu().numpy(), mask.sum(-1).mean(-1).cpu().numpy())
+    held_weight = None if split.held_weight is None else split.held_weight.cpu().numpy()
+    choice = choose_penalty(penalties, losses.cpu().numpy(), mask.sum(-1).mean(-1).cpu().numpy(), held_weight)
     return JointFit(model.replica(choice.member), penalties[choice.member], choice.path, history)
 
 

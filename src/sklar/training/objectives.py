@@ -38,15 +38,16 @@ def joint_loss(
     penalty: Tensor,
     generator: torch.Generator | None = None,
     cost: Tensor | None = None,
+    weight: Tensor | None = None,
 ) -> Tensor:
     """The paper's objective: task + lambda * mean over rows of sum_i z_i, through the relaxed mask.
 
     `penalty` is (R, 1), one lambda a replica; `cost` (d,) makes the sum that of c_i z_i. The replicas' losses are
-    summed: each has weights of its own.
+    summed: each has weights of its own. `weight` (n,) is what each row counts.
     """
     forward = model(x, generator)
     loss = task.row_loss(forward.output, y) + penalty * _bill(forward.mask, cost)  # (R, n)
-    return loss.mean(-1).sum()
+    return mean_loss(loss, weight).sum()
 
 
 @torch.no_grad()
@@ -56,6 +57,11 @@ def noiseless_loss(
     """The same without noise, a value a row, for early stopping: (R, n)."""
     mask = model.decide(model.scores(x)).to(x.dtype)
     return task.row_loss(model.output(x, mask), y) + penalty * _bill(mask, cost)
+
+
+def mean_loss(losses: Tensor, weight: Tensor | None) -> Tensor:
+    """The mean over rows (..., n), each as often as its weight (n,) says."""
+    return losses.mean(-1) if weight is None else (losses * weight).sum(-1) / weight.sum().clamp_min(1e-12)
 
 
 def _bill(mask: Tensor, cost: Tensor | None) -> Tensor:

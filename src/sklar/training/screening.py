@@ -46,6 +46,7 @@ def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
     problems, n_folds, d = *folds.x.shape[:2], folds.gates.n
     x, y = folds.x.flatten(0, 1), folds.y.flatten(0, 1)
     like = folds.gates.like(x)
+    weight = None if folds.weight is None else folds.weight.flatten(1).unsqueeze(-1)  # (P, n, 1)
     chunk = CHUNK if folds.gates.of_input is None else max(1, ENTRIES // x.numel())
     columns = []
     for first in range(0, d, chunk):
@@ -54,7 +55,7 @@ def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
         for mask in (random_masks(like, generator), torch.ones_like(like)):
             gain = gains(predictors.judge, task.row_loss, x, y, Draw(mask), index)
             gain = gain.unflatten(0, (problems, n_folds)).flatten(1, 2)  # (P, n, chunk)
-            z = torch.maximum(z, _z_of_mean(gain))
+            z = torch.maximum(z, _z_of_mean(gain, weight))
         columns.append(z)
     return torch.cat(columns, dim=1)
 
@@ -74,6 +75,8 @@ def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float
     mask = found[:, None, None].expand(*folds.x.shape[:3], -1).flatten(0, 1).to(x.dtype)
     output = predictors.judge(folds.x.flatten(0, 1), mask).unflatten(0, folds.x.shape[:2]).flatten(1, 2)
     residual = residuals(task, output, folds.y.flatten(1, 2))  # (P, n, C)
+    if folds.weight is not None:
+        residual = residual * folds.weight.flatten(1).unsqueeze(-1)
     contexts = _contexts(x, _context_inputs(x, found, gates))  # (P, n, M)
     weight = (residual.unsqueeze(-1) * contexts.unsqueeze(-2)).flatten(-2)  # (P, n, C M)
     columns = []
@@ -116,8 +119,12 @@ def _contexts(x: Tensor, found: Tensor) -> Tensor:
     return torch.cat([torch.ones_like(x[..., :1]), positive * alive, (1 - positive) * alive], dim=-1)
 
 
-def _z_of_mean(values: Tensor) -> Tensor:
+def _z_of_mean(values: Tensor, weight: Tensor | None = None) -> Tensor:
     """Mean over its standard error, over axis 1."""
+    if weight is not None:
+        mean = (values * weight).sum(1, keepdim=True) / weight.sum(1, keepdim=True)
+        error = ((values - mean) * weight).square().sum(1).sqrt() / weight.sum(1)
+        return mean.squeeze(1) / error.clamp_min(1e-12)
     return values.mean(1) / (values.std(1) / math.sqrt(values.shape[1])).clamp_min(1e-12)
 
 

@@ -205,7 +205,7 @@ class Stage:
         """The standard error of the mean loss, of training rows shown everything, judged out of fold: (P,)."""
         x, _ = self.folds.training
         losses = self.out_of_fold_losses(self.alive[:, None, None].expand(*x.shape[:3], -1).to(x.dtype))
-        return losses.std(1) / losses.shape[1] ** 0.5
+        return mean_and_error(losses, self.folds.training_weight)[1]
 
     @torch.no_grad()
     def out_of_fold_losses(self, mask: Tensor) -> Tensor:
@@ -256,6 +256,15 @@ def narrow_selector(wide: ChoiceNet, columns: Tensor, settings: SelectorSettings
         narrow.scores.weight.copy_(take_rows(wide.scores.weight.mT, columns).mT)
         narrow.scores.bias.copy_(take_rows(wide.scores.bias.mT, columns).mT)
     return narrow
+
+
+def mean_and_error(values: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The mean over rows (P, n) by weight (P, n), and its standard error: (P,), (P,)."""
+    if weight is None:
+        return values.mean(1), values.std(1) / values.shape[1] ** 0.5
+    share = weight / weight.sum(1, keepdim=True)
+    mean = (share * values).sum(1)
+    return mean, (share * (values - mean.unsqueeze(1))).square().sum(1).sqrt()
 
 
 def inward_only(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
