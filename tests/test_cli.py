@@ -106,7 +106,12 @@ def test_the_same_seed_gives_the_same_file(folder, tmp_path):
 
 
 def test_the_words_are_the_constructors():
-    constructors = (sklar.CopulaSelectorClassifier, sklar.CopulaRankerClassifier)
+    constructors = (
+        sklar.CopulaSelectorClassifier,
+        sklar.CopulaRankerClassifier,
+        sklar.CopulaSelectorRegressor,
+        sklar.CopulaRankerRegressor,
+    )
     words = {word for cls in constructors for word in inspect.signature(cls).parameters}
     assert {word.replace("-", "_") for word, _, _ in WORDS} == words - {"verbose"}  # whose word is --quiet
     options = {option.name for option in main.commands["fit"].params}
@@ -435,3 +440,20 @@ def test_weights_from_the_command_line(folder, tmp_path):
     assert model.feature_names_in_.tolist() == list("abcde")
     frame.assign(w=-1).to_csv(tmp_path / "t.csv", index=False)
     assert_one_line_error(fit(tmp_path / "t.csv", "y", tmp_path / "m.sklar", *words), "sample_weight must be finite")
+
+
+def test_several_targets_and_times_from_the_command_line(tmp_path):
+    X, value = toy_rows(60)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(u=value, v=-value, died=np.arange(60) % 2, days=abs(value))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    data, model, out = tmp_path / "t.csv", tmp_path / "m.sklar", tmp_path / "out.csv"
+    both = ("--target", "v", "--ignore", "died", "--ignore", "days", "--penalty", "0.01")
+    assert fit(data, "u", model, *both).exit_code == 0
+    assert run("predict", model, data, "--out", out).exit_code == 0
+    assert pd.read_csv(out).columns.tolist() == ["prediction_1", "prediction_2"]
+    cox = ("--event", "died", "--ignore", "u", "--ignore", "v", "--penalty", "0.01")
+    assert fit(data, "days", model, *cox).exit_code == 0
+    assert sklar.load(model).loss == "cox"
+    assert run("predict", model, data, "--out", out).exit_code == 0
+    assert pd.read_csv(out).columns.tolist() == ["prediction"]
+    assert_one_line_error(fit(data, "days", model, "--event", "a"), "--event takes a column of 0 and 1")

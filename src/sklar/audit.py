@@ -112,6 +112,8 @@ def audit(estimator: Any, X: Any, y: Any, *, n_refits: int = 1, random_state: in
     """
     rng = np.random.default_rng(random_state)
     rows, y = estimator._check_rows(X), np.asarray(y)
+    if y.dtype.names or y.ndim > 1:
+        raise ValueError("an audit takes one class or one value a row; this y has several")
     if y.shape != (len(rows),):
         raise ValueError(f"y must have one value for each of the {len(rows)} rows of X; got shape {y.shape}")
     masks = estimator._masks(rows)

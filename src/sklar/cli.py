@@ -116,6 +116,7 @@ WORDS: tuple[tuple[str, Any, str], ...] = (
     ("forced", Columns(), "Columns that are always selected."),
     ("forbidden", Columns(), "Columns that are never selected, nor read."),
     ("costs", Prices(), "Prices of columns (1 where none is given)."),
+    ("loss", str, "squared, poisson or cox (regression)."),
     ("class-weight", Prices("balanced"), "What rows of a class count (classification)."),
     ("min-features", int, "Features a row gets at least."),
     ("objective", str, "What is minimised."),
@@ -149,7 +150,8 @@ def constructor_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @main.command()
 @click.argument("data", type=PATH)
-@click.option("--target", required=True, help="Column to predict.")
+@click.option("--target", required=True, multiple=True, help="Column to predict; may be repeated.")
+@click.option("--event", help="Column that says whether the event was seen; the target is its time (makes --loss cox).")
 @click.option("--out", required=True, type=PATH, help="Model file to write.")
 @click.option(
     "--task",
@@ -166,7 +168,8 @@ def constructor_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @constructor_options
 def fit(
     data: str,
-    target: str,
+    target: tuple[str, ...],
+    event: str | None,
     out: str,
     task: str,
     ignore: tuple[str, ...],
@@ -189,7 +192,14 @@ def fit(
 
     given = {word: value for word, value in words.items() if value is not None}
     echo = (lambda text: None) if quiet else (lambda text: click.echo(text, err=True))
-    file: dict[str, Any] = {"task": task, "ignore": ignore, "text": text, "sample_weight": sample_weight, "sql": sql}
+    file: dict[str, Any] = {
+        "task": task,
+        "ignore": ignore,
+        "text": text,
+        "sample_weight": sample_weight,
+        "event": event,
+        "sql": sql,
+    }
     fit_file(data, target, out, **file, echo=echo, verbose=not quiet, **given)
 
 

@@ -157,7 +157,8 @@ def test_a_frames_own_column_name_is_given(cls):
     [
         ([0, 1, 0], "inconsistent numbers of samples"),
         (None, "requires y"),
-        ([[0, 1]] * 10, r"1d array"),
+        (np.zeros((10, 2, 2)), r"1d array|dim 3"),
+        ([[0, 1], [0, np.nan]] * 5, "y contains NaN"),
         ([np.nan, *[0, 1, 0] * 3], "y contains NaN"),
         ([np.inf, *[0, 1, 0] * 3], "y contains infinity"),
     ],

@@ -50,7 +50,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : table, (n, d): numpy, pandas, polars or pyarrow; numbers, booleans, categories or text, also missing
-        y : target, (n,)
+        y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
         sample_weight : what each row counts, (n,), from 0; None is 1 for all
             A whole number is as many copies of the row, and 0 is none.
 
@@ -183,13 +183,22 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _read(self, X: Any, y: Any) -> tuple[Known | None, np.ndarray, np.ndarray]:
         """A table's categories, its rows (see `encoding`) and the target, checked."""
         columns = read_columns(X)
+        check = {"ensure_all_finite": False, "ensure_min_samples": 2}
+        pairs = getattr(self, "loss", None) == "cox" and y is not None  # an event and a time: no check knows them
+        several = not pairs and np.ndim(y) == 2 and np.shape(y)[1] > 1
+        if columns is None and pairs:
+            rows = validate_data(self, X, "no_validation", dtype="numeric", **check)
+            check_consistent_length(rows, y)
+            return None, rows, np.asarray(y)
         if columns is None:
-            rows, y = validate_data(self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2)
+            rows, y = validate_data(self, X, y, dtype="numeric", multi_output=several, **check)
             return None, rows, y
         self._see_names(X, y, reset=True)
         check_consistent_length(columns[0].values, y)
         known, rows = learn_categories(columns)
-        rows, y = check_X_y(rows, y, ensure_all_finite=False, ensure_min_samples=2, estimator=self)
+        if pairs:
+            return known, check_array(rows, estimator=self, **check), np.asarray(y)
+        rows, y = check_X_y(rows, y, multi_output=several, estimator=self, **check)
         return known, rows, y
 
     def _see_names(self, X: Any, y: Any, reset: bool) -> None:

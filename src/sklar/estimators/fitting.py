@@ -53,7 +53,7 @@ def train(
 ) -> Fitted:
     """Train on scaled rows x (n, D), encoded targets y (n,) and weights (n,) as an estimator's words say."""
     by_objective = {"honest": _train_honest, "joint": _train_joint}
-    return by_objective[words["objective"]](_with_defaults(words), x, y, task, k, seed, gates, weight)
+    return by_objective[words["objective"]](_with_defaults(words), x, y, task.to(x.device), k, seed, gates, weight)
 
 
 def _with_defaults(words: dict[str, Any]) -> dict[str, Any]:
@@ -134,6 +134,7 @@ def _train_joint(
     architecture = Architecture(
         n_features=d,
         n_outputs=task.n_outputs,
+        output_kind=task.kind,
         k=k,
         covariance=words["covariance"],
         rank=min(words["rank"], d),

@@ -48,6 +48,8 @@ SELECTOR: Constraints = {
 
 CLASSIFIER: Constraints = {"class_weight": [None, dict, StrOptions({"balanced"})]}
 
+REGRESSOR: Constraints = {"loss": [StrOptions({"squared", "poisson", "cox"})]}
+
 RANKER: Constraints = {
     "k": [None, Interval(Integral, 1, None, closed="left")],
     **SHARED,

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.frames import frame_like
-from sklar.estimators.parameters import CLASSIFIER, RANKER, with_words_of
+from sklar.estimators.parameters import CLASSIFIER, RANKER, REGRESSOR, with_words_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
 from sklar.model.selection import GateModel
@@ -185,7 +185,8 @@ class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
 class CopulaRankerRegressor(RegressorTask, CopulaRanker):
     """For every row, the k features that decide its value, best first.
 
-    The words are those of `CopulaRankerClassifier`; the loss is the squared error of the standardised target.
+    The words are those of `CopulaRankerClassifier`, with `loss` for `class_weight`: "squared" (the squared error of the
+    standardised target), "poisson" or "cox", as in `CopulaSelectorRegressor`.
 
     Examples
     --------
@@ -195,3 +196,10 @@ class CopulaRankerRegressor(RegressorTask, CopulaRanker):
     >>> CopulaRankerRegressor(k=1, max_epochs=5, random_state=0).fit(X, X[:, 0] * 3).rank(X).shape
     (200, 1)
     """
+
+    _parameter_constraints = {**RANKER, **REGRESSOR}
+
+    @with_words_of(CopulaRanker.__init__)
+    def __init__(self, *, loss: str = "squared", **words: Any) -> None:
+        super().__init__(**words)
+        self.loss = loss

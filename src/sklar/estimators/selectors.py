@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.frames import frame_like
-from sklar.estimators.parameters import CLASSIFIER, SELECTOR, with_words_of
+from sklar.estimators.parameters import CLASSIFIER, REGRESSOR, SELECTOR, with_words_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
 
@@ -169,8 +169,13 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
 class CopulaSelectorRegressor(RegressorTask, CopulaSelector):
     """For every row, the few features that decide its value.
 
-    The words are those of `CopulaSelectorClassifier`; the loss is the squared error of the standardised target,
-    so a penalty is a share of the target's variance.
+    The words are those of `CopulaSelectorClassifier`, with `loss` for `class_weight`; y may have several columns.
+
+    Parameters
+    ----------
+    loss : "squared", "poisson" or "cox"
+        The squared error of the standardised target, so that a penalty is a share of the target's variance; counts; or
+        times to an event, y then being a structured array of a bool (event seen) and a time.
 
     Examples
     --------
@@ -181,3 +186,10 @@ class CopulaSelectorRegressor(RegressorTask, CopulaSelector):
     >>> selector.predict(X).shape
     (200,)
     """
+
+    _parameter_constraints = {**SELECTOR, **REGRESSOR}
+
+    @with_words_of(CopulaSelector.__init__)
+    def __init__(self, *, loss: str = "squared", **words: Any) -> None:
+        super().__init__(**words)
+        self.loss = loss

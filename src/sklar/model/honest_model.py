@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -52,9 +53,13 @@ class HonestModel(GateModel):
         return LowRank(self.loadings, sigma) if self.architecture.rank else Independent(sigma)
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
-        """The mean of the fold predictors: of their probabilities (as logarithms), or of their values."""
-        folds = self.architecture.n_folds
+        """The mean of the fold predictors: of their probabilities or rates (as logarithms), or of their values."""
+        folds, kind = self.architecture.n_folds, self.architecture.output_kind
         outputs = self.predictors(x.expand(folds, -1, -1), mask.expand(folds, -1, -1))  # (F, n, out)
-        if self.architecture.n_outputs == 1:
-            return outputs.mean(0, keepdim=True)
-        return torch.logsumexp(log_softmax(outputs, dim=-1), dim=0, keepdim=True)
+        if kind == "classes" or (not kind and self.architecture.n_outputs > 1):
+            return torch.logsumexp(log_softmax(outputs, dim=-1), dim=0, keepdim=True)
+        if kind == "labels":
+            return torch.logit(outputs.sigmoid().mean(0, keepdim=True), eps=1e-7)
+        if kind == "counts":
+            return torch.logsumexp(outputs, dim=0, keepdim=True) - math.log(folds)
+        return outputs.mean(0, keepdim=True)

@@ -102,6 +102,7 @@ class HonestFit:
         return HonestArchitecture(
             n_features=int(stage.alive[problem].sum()),
             n_outputs=stage.task.n_outputs,
+            output_kind=stage.task.kind,
             k=s.k,
             covariance=s.covariance,
             rank=0 if stage.correlation is None else stage.correlation.loadings.shape[-1],

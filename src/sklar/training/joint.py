@@ -81,7 +81,7 @@ def fit_joint(
         return JointFit(model, penalties[0], {}, history)
     with torch.no_grad():
         mask = model.decide(model.scores(held_x)).to(x.dtype)
-        losses = task.row_loss(model.output(held_x, mask), split.held_y)
+        losses = task.batch_loss(model.output(held_x, mask), split.held_y)
     held_weight = None if split.held_weight is None else split.held_weight.cpu().numpy()
     choice = choose_penalty(penalties, losses.cpu().numpy(), mask.sum(-1).mean(-1).cpu().numpy(), held_weight)
     return JointFit(model.replica(choice.member), penalties[choice.member], choice.path, history)
@@ -89,10 +89,12 @@ def fit_joint(
 
 def _path_of(split: Split, task: Task) -> list[float]:
     """Penalties relative to the loss of the best constant prediction; one middling penalty without held rows."""
-    if task.n_classes is None:
-        scale = float(split.y.double().var(correction=0))
+    if task.kind not in ("classes", "values"):  # of outputs 0: a loss is a mean over rows of about this
+        scale = float(task.batch_loss(split.x.new_zeros(len(split.x), task.n_outputs), split.y).abs().mean())
+    elif task.kind == "values":
+        scale = 1.0 if split.y.dtype == torch.long else float(split.y.double().var(correction=0))
     else:
-        shares = np.bincount(split.y.cpu().numpy(), minlength=task.n_classes) / len(split.y)
+        shares = np.bincount(split.y.cpu().numpy(), minlength=task.n_outputs) / len(split.y)
         scale = float(-np.sum(shares[shares > 0] * np.log(shares[shares > 0])))
     grid = penalty_grid(scale)
     return grid if len(split.held_x) else [grid[len(grid) // 2]]

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from sklar.model.gates import Gates, largest_by_gate, to_inputs
 from sklar.training.flips import Draw, gains
-from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, random_masks
 
 CHUNK = 256  # features tested at a time
@@ -74,7 +73,7 @@ def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float
     x = folds.x.flatten(1, 2)  # (P, n, D)
     mask = found[:, None, None].expand(*folds.x.shape[:3], -1).flatten(0, 1).to(x.dtype)
     output = predictors.judge(folds.x.flatten(0, 1), mask).unflatten(0, folds.x.shape[:2]).flatten(1, 2)
-    residual = residuals(task, output, folds.y.flatten(1, 2))  # (P, n, C)
+    residual = task.residuals(output, folds.y.flatten(1, 2))  # (P, n, C)
     if folds.weight is not None:
         residual = residual * folds.weight.flatten(1).unsqueeze(-1)
     contexts = _contexts(x, _context_inputs(x, found, gates))  # (P, n, M)
@@ -92,14 +91,6 @@ def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float
     n_tests = 2 * x.shape[-1] * weight.shape[-1]
     threshold = torch.special.ndtri(torch.tensor(1 - FALSE_NOMINATIONS / (2 * n_tests), dtype=torch.float64))
     return largest_by_gate(torch.cat(columns, dim=1), gates.of_input, gates.n), max(float(threshold), GAIN_Z)
-
-
-def residuals(task: Task, output: Tensor, y: Tensor) -> Tensor:
-    """What a prediction leaves open: y - E y for a value, 1{y = c} - p_c for classes: (..., C)."""
-    if task.n_classes is None:
-        return (y - output.squeeze(-1)).unsqueeze(-1)
-    hit = torch.nn.functional.one_hot(y, task.n_classes).to(output.dtype) - output.softmax(-1)
-    return hit[..., 1:] if task.n_classes == 2 else hit
 
 
 def _context_inputs(x: Tensor, found: Tensor, gates: Gates) -> Tensor:

@@ -102,6 +102,7 @@ class Stage:
     def select(self, n_steps: int, low: Tensor, high: Tensor, among: int, report: Report = lambda: None) -> None:
         """Train the selector, and go on training the predictors, with log-penalties uniform in [low, high] (P,)."""
         s = self.settings
+        self._renew_task()
         optimiser = adamw(self.selector, s.learning_rate, s.weight_decay, spare="first.weight")
         of_correlation = adamw(self.correlation, s.correlation_rate, 0.0) if self.correlation else None
         weights: list[Tensor] = list(self.selector.parameters())
@@ -138,6 +139,14 @@ class Stage:
         repeat(step, n_steps, before, self.folds.x.device, self.generator)
         with torch.no_grad():
             torch._foreach_copy_(weights, averaged)
+
+    @torch.no_grad()
+    def _renew_task(self) -> None:
+        """Tell the task what training rows get, shown everything, out of fold."""
+        x, y = (t.flatten(0, 1) for t in self.folds.training)
+        shown = self.alive.to(x.dtype).repeat_interleave(self.folds.x.shape[1], 0).unsqueeze(1)
+        output = self.predictors.judge(x, shown.expand(*x.shape[:2], -1))
+        self.task.renew(output.flatten(0, 1), y.flatten())
 
     def _learn(self, x: Tensor, y: Tensor, low: Tensor, high: Tensor) -> Tensor:
         """Put one step's gradients on selector and correlation; return the masks drawn, (P, F, b, d)."""
