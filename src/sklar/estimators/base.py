@@ -185,7 +185,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         columns = read_columns(X)
         check = {"ensure_all_finite": False, "ensure_min_samples": 2}
         pairs = getattr(self, "loss", None) == "cox" and y is not None  # an event and a time: no check knows them
-        several = not pairs and np.ndim(y) == 2 and np.shape(y)[1] > 1
+        shape = () if pairs else np.asarray(y).shape
+        several = len(shape) == 2 and shape[1] > 1
         if columns is None and pairs:
             rows = validate_data(self, X, "no_validation", dtype="numeric", **check)
             check_consistent_length(rows, y)

@@ -22,8 +22,11 @@ class Scaling:
     def of(cls, X: np.ndarray, names: list[str]) -> Scaling:
         """The scaling of a table; constant columns become 0, and NaN is missing."""
         with np.errstate(over="ignore", invalid="ignore"):
-            centre = X.mean(axis=0, dtype=np.float64)
-            spread = X.std(axis=0, dtype=np.float64)
+            if is_mapped(X):
+                centre, spread = _moments_in_blocks(X)
+            else:
+                centre = X.mean(axis=0, dtype=np.float64)
+                spread = X.std(axis=0, dtype=np.float64)
         for j in np.flatnonzero(np.isnan(centre)):
             values = X[~np.isnan(X[:, j]), j]
             if not len(values):
@@ -42,6 +45,27 @@ class Scaling:
             scaled = X - self.centre[columns]
             scaled /= self.spread[columns]
         return np.clip(scaled, -FURTHEST_DEVIATION, FURTHEST_DEVIATION, out=scaled)
+
+
+def is_mapped(X: np.ndarray) -> bool:
+    """Whether an array, or what it is a view of, lies in a file."""
+    part: object = X
+    while isinstance(part, np.ndarray) and not isinstance(part, np.memmap):
+        part = part.base
+    return isinstance(part, np.memmap)
+
+
+def rows_together(X: np.ndarray) -> int:
+    """Rows of which 16 MiB in float64 are looked at together."""
+    return max(1, 2**21 // X.shape[1])
+
+
+def _moments_in_blocks(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and deviation of each column, without a copy of all of X."""
+    size = rows_together(X)
+    blocks = [slice(start, start + size) for start in range(0, len(X), size)]
+    centre = sum(X[part].sum(axis=0, dtype=np.float64) for part in blocks) / len(X)
+    return centre, np.sqrt(sum(np.square(X[part] - centre).sum(axis=0) for part in blocks) / len(X))
 
 
 def require_finite(

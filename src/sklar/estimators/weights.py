@@ -13,9 +13,10 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_consistent_length
 
+from sklar.estimators.scaling import rows_together
+
 # Whole weights are written out as long as the table does not grow by more than this.
 MOST_REPETITIONS = 10
-BLOCK = 2**16  # rows looked at together
 
 
 def weights_of_rows(sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -80,7 +81,8 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> 
 
 def order_of_repeated(rows: np.ndarray, y: np.ndarray) -> np.ndarray | None:
     """An order that depends on what the rows hold, and not on where they stand; None where no row is repeated."""
-    marks = np.concatenate([_marks(rows[start : start + BLOCK]) for start in range(0, len(rows), BLOCK)])
+    size = rows_together(rows)
+    marks = np.concatenate([_marks(rows[start : start + size]) for start in range(0, len(rows), size)])
     for column in _as_numbers(y):
         marks = _mixed(marks, column)
     order = np.argsort(marks, kind="stable")
