@@ -85,6 +85,7 @@ class MaskedPredictor(nn.Module):
         if self.gate_of_input is not None:
             inputs = inputs_of(self.gate_of_input, keep[0]).expand(replicas, -1)
             of_input = renumbered(self.gate_of_input, keep[0])
+            of_input = None if len(of_input) == width else of_input
         narrow = MaskedPredictor(width, hidden, n_outputs, replicas, torch.Generator(), of_input).to(keep.device)
         state = self.state_dict()
         rows = torch.cat([inputs, keep + self.n_inputs], dim=1).unsqueeze(-1).expand(-1, -1, hidden)
