@@ -105,3 +105,11 @@ def test_it_survives_being_written():
     again = Encoding.from_dict(encoding.scaling, encoding.to_dict())
     np.testing.assert_array_equal(again.apply(rows), encoding.apply(rows))
     assert again.to_dict() == encoding.to_dict()
+
+
+def test_too_many_inputs_are_refused_before_memory_is(monkeypatch):
+    encoding, _ = learned(frame(w=[f"word{i}" for i in range(50)], x=np.arange(50.0)))
+    assert encoding.require_room(50, ["w", "x"]) is None
+    monkeypatch.setattr(encoding_module, "MOST_ENTRIES", 2000)
+    with pytest.raises(ValueError, match=r"50 rows x 51 inputs .* column 'w' alone has 50"):
+        encoding.require_room(50, ["w", "x"])

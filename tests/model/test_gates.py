@@ -59,6 +59,12 @@ def test_a_flip_is_the_difference_of_two_first_layers():
         )
 
 
+def test_a_flip_needs_only_the_inputs_of_its_gates():
+    judge, (x, mask) = predictor(), rows_and_masks()
+    index = torch.tensor([2, 1]).expand(2, 6, 2)
+    torch.testing.assert_close(judge.flip_step(x, mask, index, slice(2, 6)), judge.flip_step(x, mask, index))
+
+
 def test_a_hidden_gate_hides_all_its_inputs():
     judge, (x, mask) = predictor(), rows_and_masks()
     mask[..., 2] = 0

@@ -64,6 +64,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         known, rows, y = self._read(X, y)
         rows, y, weight = arranged(rows, y, weight)
         encoding = Encoding.of(rows, self._names(), known)
+        encoding.require_room(len(rows), self._names())
         gates = gating(self.get_params(deep=False), self._names(), encoding.widths())
         k = self._features_per_row(gates.gates)
         target, task, weight = self._encode_target(y, weight)

@@ -26,6 +26,8 @@ from sklar.estimators.scaling import EVERY, Scaling, require_finite
 
 # A column with more categories keeps this many of the most frequent; the others become one.
 MOST_CATEGORIES = 255
+# Rows times inputs of an encoded table (float32: 8 GiB).
+MOST_ENTRIES = 2**31
 
 Categories = tuple[Any, ...]  # text, numbers or booleans
 
@@ -118,6 +120,16 @@ class Encoding:
             size = 1.0 if is_number[place] else 1 / self.scaling.spread[index[place]]
             result[:, starts[place + 1] - 1] = absent[:, place] * size
         return result
+
+    def require_room(self, n: int, names: list[str]) -> None:
+        """Raise if n rows of these columns have too many inputs, naming the column with most categories."""
+        widths = self.widths()
+        if not self.is_plain and n * int(widths.sum()) > MOST_ENTRIES:
+            widest = names[int(widths.argmax())]
+            raise ValueError(
+                f"{n} rows x {widths.sum()} inputs of encoded columns are more than {MOST_ENTRIES} entries; column "
+                f"{widest!r} alone has {widths.max()}: leave columns out, or merge categories"
+            )
 
     def noise(self) -> np.ndarray:
         """How much a column of numbers varies, and 0 for categories: (d,)."""

@@ -146,6 +146,7 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     path_ : the penalties tried, as columns penalty, loss, error, mean_features; empty for a given penalty
     history_ : one record an epoch (joint) or a part of the training (honest)
     union_ : the columns that the model reads; the others were screened away and are never selected
+    encoding_ : how columns became inputs: `categories`, `missing`, `scaling` (see `sklar.estimators.encoding`)
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples

@@ -50,10 +50,11 @@ class MaskedPredictor(nn.Module):
         """From the first pre-activation to the output."""
         return self.last(torch.relu(self.second(torch.relu(hidden))))
 
-    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor) -> Tensor:
+    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor, among: slice = slice(None)) -> Tensor:
         """What flipping gate i adds to the first pre-activation, for each i in `index` (R, n, K): (R, n, K, h).
 
-        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2.
+        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2. `among` may say where all inputs of
+        these gates stand, which saves looking at the others.
         """
         replicas, n, count = index.shape
         width = self.first.weight.shape[-1]
@@ -64,8 +65,9 @@ class MaskedPredictor(nn.Module):
             of_value = self.first.weight[:, : self.n_inputs].gather(1, rows).view(replicas, n, count, width)
             of_value = of_value * x.gather(-1, index).unsqueeze(-1)
         else:
-            own = x.unsqueeze(2) * (self.gate_of_input == index.unsqueeze(-1))  # (R, n, K, D)
-            of_value = (own.flatten(1, 2) @ self.first.weight[:, : self.n_inputs]).view(replicas, n, count, width)
+            own = x[..., among].unsqueeze(2) * (self.gate_of_input[among] == index.unsqueeze(-1))  # (R, n, K, D)
+            weight = self.first.weight[:, : self.n_inputs][:, among]
+            of_value = (own.flatten(1, 2) @ weight).view(replicas, n, count, width)
         return (of_value + of_mask) * (1 - 2 * shown)
 
     def after_step(self, hidden: Tensor, step: Tensor) -> Tensor:

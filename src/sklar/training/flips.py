@@ -67,11 +67,22 @@ def random_features(eligible: Tensor, count: int, generator: torch.Generator) ->
     return keys.topk(count, dim=-1, largest=False).indices
 
 
-def gains(judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, draw: Draw, index: Tensor) -> Tensor:
-    """Loss with gate i shut minus loss with gate i open, for each i in `index` (R, n, K): (R, n, K)."""
+def gains(
+    judge: MaskedPredictor,
+    loss: RowLoss,
+    x: Tensor,
+    y: Tensor,
+    draw: Draw,
+    index: Tensor,
+    among: slice = slice(None),
+) -> Tensor:
+    """Loss with gate i shut minus loss with gate i open, for each i in `index` (R, n, K): (R, n, K).
+
+    For independent gates, `among` may say where all inputs of these gates stand.
+    """
     if draw.latents is None:
         hidden = judge.before_activation(x, draw.mask)
-        output = judge.after_step(hidden, judge.flip_step(x, draw.mask, index))
+        output = judge.after_step(hidden, judge.flip_step(x, draw.mask, index, among))
         flipped = loss(output, y.unsqueeze(-1).expand(index.shape))
         return (flipped - loss(judge.after_first(hidden), y).unsqueeze(-1)) * (2 * draw.mask.gather(-1, index) - 1)
     q, c, correlation = draw.latents

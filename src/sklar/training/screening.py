@@ -46,13 +46,14 @@ def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
     x, y = folds.x.flatten(0, 1), folds.y.flatten(0, 1)
     like = folds.gates.like(x)
     weight = None if folds.weight is None else folds.weight.flatten(1).unsqueeze(-1)  # (P, n, 1)
-    chunk = CHUNK if folds.gates.of_input is None else max(1, ENTRIES // x.numel())
+    chunk = CHUNK if folds.gates.of_input is None else _gates_together(x, d)
     columns = []
     for first in range(0, d, chunk):
+        among = _inputs_between(first, first + chunk, folds.gates)
         index = torch.arange(first, min(first + chunk, d), device=x.device).expand(*x.shape[:2], -1)
         z = torch.full((problems, index.shape[-1]), -torch.inf, device=x.device)
         for mask in (random_masks(like, generator), torch.ones_like(like)):
-            gain = gains(predictors.judge, task.row_loss, x, y, Draw(mask), index)
+            gain = gains(predictors.judge, task.row_loss, x, y, Draw(mask), index, among)
             gain = gain.unflatten(0, (problems, n_folds)).flatten(1, 2)  # (P, n, chunk)
             z = torch.maximum(z, _z_of_mean(gain, weight))
         columns.append(z)
@@ -91,6 +92,20 @@ def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float
     n_tests = 2 * x.shape[-1] * weight.shape[-1]
     threshold = torch.special.ndtri(torch.tensor(1 - FALSE_NOMINATIONS / (2 * n_tests), dtype=torch.float64))
     return largest_by_gate(torch.cat(columns, dim=1), gates.of_input, gates.n), max(float(threshold), GAIN_Z)
+
+
+def _gates_together(x: Tensor, d: int) -> int:
+    """How many gates, of several inputs each, can be flipped at a time: all their inputs are looked at for each."""
+    rows, width = x[..., 0].numel(), x.shape[-1] / d
+    return min(CHUNK, max(1, int((ENTRIES / (rows * width)) ** 0.5)))
+
+
+def _inputs_between(first: int, last: int, gates: Gates) -> slice:
+    """Where the inputs of gates first .. last - 1 stand; they are in the order of their gates."""
+    if gates.of_input is None:
+        return slice(None)
+    start, stop = torch.searchsorted(gates.of_input, torch.tensor([first, last], device=gates.of_input.device)).tolist()
+    return slice(start, stop)
 
 
 def _context_inputs(x: Tensor, found: Tensor, gates: Gates) -> Tensor:
