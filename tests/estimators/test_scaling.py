@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sklar import CopulaSelectorRegressor
+from sklar.estimators.encoding import all_inputs
 from sklar.estimators.scaling import FURTHEST_DEVIATION, Scaling, is_mapped, require_finite
 from sklar.estimators.weights import order_of_repeated
 from tests.helpers import quick
@@ -84,7 +85,8 @@ def test_a_model_learns_from_a_file_and_answers_in_blocks(tmp_path):
     again = quick(CopulaSelectorRegressor, max_epochs=1).fit(np.array(table[:200]), np.array(table[:200, 0]))
     np.testing.assert_allclose(model.predict(table[:50]), again.predict(table[:50]), rtol=1e-3)
     tracemalloc.start()
-    assert model._all_inputs(np.asarray(table), np.arange(100)).nbytes == 16_000_000  # all that training copies
+    inputs = all_inputs(model.encoding_, np.asarray(table), np.arange(100))
+    assert inputs.nbytes == 16_000_000  # all that training copies
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 16e6 + 3 * 2**24

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from sklar.audit import AuditReport, audit
 from sklar.estimators.columns import number_columns, read_columns
-from sklar.estimators.encoding import Encoding, Known, learn_categories
+from sklar.estimators.encoding import Encoding, Known, all_inputs, learn_categories
 from sklar.estimators.fitting import train
 from sklar.estimators.frames import frame_like
 from sklar.estimators.gating import gating
@@ -68,10 +68,9 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         gates = gating(self.get_params(deep=False), self._names(), encoding.widths())
         k = self._features_per_row(gates.gates)
         target, task, weight = self._encode_target(y, weight)
-        self.encoding_ = encoding
         fitted = train(
             self.get_params(deep=False),
-            torch.from_numpy(self._all_inputs(rows, gates.columns)).to(device),
+            torch.from_numpy(all_inputs(encoding, rows, gates.columns)).to(device),
             torch.from_numpy(target).to(device),
             task,
             k,
@@ -79,7 +78,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             gates.gates,
             None if weight is None else torch.from_numpy(weight.astype(np.float32)).to(device),
         )
-        self.model_ = fitted.model.cpu().double().eval()
+        self.encoding_, self.model_ = encoding, fitted.model.cpu().double().eval()
         kept = np.isin(gates.gate, fitted.union)
         self.union_ = gates.columns[kept]
         self.union_gates_ = np.searchsorted(fitted.union, gates.gate[kept])
@@ -212,17 +211,6 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 raise ValueError(f"the feature names should be those of fit: {', '.join(self._names()[:10])}")
             return
         validate_data(self, X, "no_validation" if y is None and not reset else y, reset=reset, skip_check_array=True)
-
-    def _all_inputs(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The networks' inputs, float32, block by block: all that training copies of a table (n, D)."""
-        read = EVERY if np.array_equal(columns, np.arange(rows.shape[1])) else columns
-        width = int(self.encoding_.widths()[columns].sum())
-        result: np.ndarray = np.empty((len(rows), width), dtype=np.float32)
-        size = max(1, BLOCK_ENTRIES // width)
-        for start in range(0, len(rows), size):
-            part = slice(start, start + size)
-            result[part] = self.encoding_.apply(rows[part, read], read)
-        return result
 
     # Answering.
 

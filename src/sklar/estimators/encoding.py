@@ -152,6 +152,18 @@ class Encoding:
         return cls(scaling, np.array(kept["missing"], dtype=bool), categories, np.array(kept["pooled"], dtype=bool))
 
 
+def all_inputs(encoding: Encoding, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The inputs of these columns in float32, block by block: all that training copies of a table (n, W)."""
+    read = EVERY if np.array_equal(columns, np.arange(rows.shape[1])) else columns
+    width = int(encoding.widths()[columns].sum())
+    result: np.ndarray = np.empty((len(rows), width), dtype=np.float32)
+    size = max(1, 2**21 // width)  # 16 MiB in float64
+    for start in range(0, len(rows), size):
+        part = slice(start, start + size)
+        result[part] = encoding.apply(rows[part, read], read)
+    return result
+
+
 def _frequent(column: Column) -> tuple[Categories, bool]:
     """The categories to keep, sorted, and whether others are left."""
     counts = Counter(value for value in column.values if value is not None)
