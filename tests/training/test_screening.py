@@ -6,7 +6,7 @@ import torch
 from sklar.training.folds import deal
 from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, PredictorSettings
-from sklar.training.screening import _best, residual_z, residuals, union
+from sklar.training.screening import _best, residual_z, union
 from tests.helpers import seeded
 
 
@@ -57,6 +57,6 @@ def test_best_keeps_at_least_and_at_most():
 
 def test_residuals_of_both_tasks():
     output = torch.zeros(1, 2, 3)
-    assert residuals(Task(3), output, torch.tensor([[0, 2]])).sum(-1).abs().max() < 1e-6
-    assert residuals(Task(2), torch.zeros(1, 2, 2), torch.tensor([[0, 1]])).flatten().tolist() == [-0.5, 0.5]
-    assert residuals(Task(None), torch.ones(1, 2, 1), torch.tensor([[0.0, 3.0]])).flatten().tolist() == [-1.0, 2.0]
+    assert Task(3).residuals(output, torch.tensor([[0, 2]])).sum(-1).abs().max() < 1e-6
+    assert Task(2).residuals(torch.zeros(1, 2, 2), torch.tensor([[0, 1]])).flatten().tolist() == [-0.5, 0.5]
+    assert Task(None).residuals(torch.ones(1, 2, 1), torch.tensor([[0.0, 3.0]])).flatten().tolist() == [-1.0, 2.0]
