@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -209,3 +211,103 @@ def test_without_pyarrow_parquet_says_what_to_install(tmp_path, monkeypatch):
     with pytest.raises(TableError, match=r'pip install "sklar\[parquet\]"'):
         require_format(tmp_path / "t.parquet")
     require_format(tmp_path / "t.csv")
+
+
+# Text and holes.
+
+
+@pytest.mark.parametrize("word", ["", " ", "NA", "N/A", "null", "NaN", "None"])
+def test_words_for_nothing_are_missing_numbers(tmp_path, word):
+    values = read_table(csv_file(tmp_path, f"a,b\n1,{word}\n2,5\n")).column("b")
+    assert values.dtype == float
+    assert np.isnan(values).tolist() == [True, False]
+
+
+def test_features_are_numbers_or_text_with_none_where_empty(tmp_path):
+    table = read_table(csv_file(tmp_path, "a,b,c\n1,x,\n,,2\n"))
+    chosen = table.features(["b", "a"])
+    assert list(chosen) == ["b", "a"]
+    assert chosen["b"].tolist() == ["x", None]
+    assert np.isnan(chosen["a"][1])
+
+
+def test_numbers_among_text_are_refused_unless_called_text(tmp_path):
+    path = csv_file(tmp_path, "children,zip\n1,01234\n3+,99999\n2,00001\n")
+    with pytest.raises(
+        TableError, match=r"column 'children' mixes numbers \('1' in row 0\) and text \('3\+' in row 1\)"
+    ):
+        read_table(path).features(["children"])
+    table = read_table(path, text=["children", "zip"])
+    assert table.features(["children"], ["children"])["children"].tolist() == ["1", "3+", "2"]
+    assert table.column("zip").tolist() == ["01234", "99999", "00001"]
+
+
+def test_a_huge_cell_or_line_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "LONGEST_CELL", 100)
+    path = csv_file(tmp_path, "a,b\n1,x\n2," + "y" * 101 + "\n")
+    with pytest.raises(TableError, match="line 3: a cell of more than 100 characters"):
+        read_table(path)
+    monkeypatch.setattr(tables, "LONGEST_LINE", 50)
+    with pytest.raises(TableError, match="line 3: longer than 50 characters"):
+        read_table(path)
+
+
+def test_a_quote_that_never_closes_is_a_huge_cell(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "LONGEST_CELL", 100)
+    with pytest.raises(TableError, match="a missing quote"):
+        read_table(csv_file(tmp_path, 'a,b\n1,"x\n' + "2,y\n" * 100))
+
+
+@pytest.mark.parametrize("ending", ["arrow", "feather", "parquet"])
+def test_arrow_files_come_back_as_they_were_written(tmp_path, ending):
+    columns = {"a": np.array([1.5, 2.5]), "w": np.array(["x", None], dtype=object)}
+    write_table(tmp_path / f"t.{ending}", columns)
+    table = read_table(tmp_path / f"t.{ending}")
+    assert table.is_typed
+    assert table.column("a").tolist() == [1.5, 2.5]
+    assert table.features(["w"])["w"].tolist() == ["x", None]
+
+
+def test_what_is_not_an_arrow_file_is_refused(tmp_path):
+    (tmp_path / "t.arrow").write_text("a,b\n1,2\n")
+    with pytest.raises(TableError, match="not an Arrow file"):
+        read_table(tmp_path / "t.arrow")
+
+
+# Queries.
+
+
+def test_a_query_reads_the_file_as_data(tmp_path):
+    pytest.importorskip("duckdb")
+    path = csv_file(tmp_path, "a,w\n1,x\n2,y\n3,\n")
+    table = read_table(path, sql="select a * 10 as ten, w from data where a > 1 order by a")
+    assert table.column("ten").tolist() == [20, 30]
+    assert table.features(["w"])["w"].tolist() == ["y", None]
+
+
+def test_a_query_reads_a_database(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as base:
+        base.execute("create table orders as select 7 as n")
+    assert read_table(tmp_path / "shop.duckdb", sql="select n from orders").column("n").tolist() == [7]
+    assert read_table(":memory:", sql="select 1 as one").column("one").tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("sql", "says"),
+    [
+        ("select nothing from data", "the query failed"),
+        ("select 1 where false", "has no rows"),
+        ("create table t as select 1", "gives no table"),
+    ],
+)
+def test_a_bad_query_is_one_clear_error(tmp_path, sql, says):
+    pytest.importorskip("duckdb")
+    with pytest.raises(TableError, match=says):
+        read_table(csv_file(tmp_path, "a\n1\n"), sql=sql)
+
+
+def test_without_duckdb_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    with pytest.raises(TableError, match=r'pip install "sklar\[sql\]"'):
+        read_table(csv_file(tmp_path, "a\n1\n"), sql="select * from data")

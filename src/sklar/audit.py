@@ -7,11 +7,14 @@ alone (EVAL-X; Jethani et al., 2021), and a classifier that sees the mask withou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from sklar.cells import take_rows
 
 # The own predictor may be ahead of EVAL-X by this much (points) before it counts: it saw the masks it is asked about.
 # With fewer rows than 10,000 EVAL-X, which learns from the audited rows, falls behind: measured on a model without a
@@ -114,7 +117,12 @@ def audit(estimator: Any, X: Any, y: Any, *, n_refits: int = 1, random_state: in
         prints as a page; `leaks` is the verdict, `to_dict()` the numbers
     """
     rng = np.random.default_rng(random_state)
+    X = X.toarray() if hasattr(X, "toarray") else X  # noise leaves no value of a sparse table 0
     rows, y = estimator._check_rows(X), np.asarray(y)
+    architecture = estimator.model_.architecture
+    one_output = architecture.output_kind in ("classes", "counts") or architecture.n_outputs == 1
+    if y.dtype.names or y.ndim > 1 or not one_output or architecture.output_kind in ("labels", "risk"):
+        raise ValueError("an audit takes one class or one value a row; this y, or this model, has several")
     if y.shape != (len(rows),):
         raise ValueError(f"y must have one value for each of the {len(rows)} rows of X; got shape {y.shape}")
     classes = getattr(estimator, "classes_", None)
@@ -123,21 +131,23 @@ def audit(estimator: Any, X: Any, y: Any, *, n_refits: int = 1, random_state: in
         raise ValueError(f"y holds {_some(np.array([new]))}, which is not one of the model's classes: {_some(classes)}")
     masks = estimator._masks(rows)
     read = estimator.union_
+    first = np.searchsorted(estimator.union_gates_, np.arange(architecture.n_features))
     scores = selection_scores(
-        estimator.scaling_.apply(rows[:, read], read),
+        estimator.encoding_.apply(rows[:, read], read),
         y,
-        masks[:, read],
+        masks[:, read[first]],  # of a group, its first column
         estimator._predict_rows(rows),
         classes=classes,
         random_state=int(rng.integers(2**31)),
+        gate_of_input=architecture.gate_of_input,
     )
-    noisy = rows + NOISE * estimator.scaling_.spread * rng.standard_normal(rows.shape)
+    noisy = rows + NOISE * estimator.encoding_.noise() * rng.standard_normal(rows.shape)
     return AuditReport(
         **scores,
         mean_features=float(masks.sum(axis=1).mean()),
         union_features=int((masks.mean(axis=0) > UNION_SHARE).sum()),
         noise_agreement=jaccard(masks, estimator._masks(noisy)),
-        refit_agreement=_refit_agreement(estimator, rows, y, masks, n_refits, rng),
+        refit_agreement=_refit_agreement(estimator, X, y, masks, n_refits, rng),
         n_rows=len(rows),
     )
 
@@ -153,14 +163,15 @@ def selection_scores(
     predictions: np.ndarray,
     classes: np.ndarray | None = None,
     random_state: int = 0,
+    gate_of_input: Sequence[int] = (),
 ) -> dict[str, Any]:
-    """The scores of an audit for any method: standardised rows (n, d), targets, its masks and its predictions.
+    """The scores of an audit for any method: standardised rows (n, D), targets, its masks and its predictions.
 
-    `classes` are the labels for classification, None for regression. Every score is of rows that the predictor
-    concerned did not learn from.
+    `classes` are the labels for classification, None for regression; `gate_of_input` says which feature each column of
+    x belongs to, where that is not one each. Every score is of rows that the predictor concerned did not learn from.
     """
     shown = [masks, np.ones_like(masks), np.broadcast_to(masks.mean(axis=0) > UNION_SHARE, masks.shape)]
-    selected, everything, union = _evalx_predictions(x, y, shown, classes, random_state)
+    selected, everything, union = _evalx_predictions(x, y, shown, classes, random_state, gate_of_input)
     guess = _best_guess(y, classes)
     return {
         "score_name": "R^2" if classes is None else "accuracy",
@@ -175,23 +186,30 @@ def selection_scores(
 
 
 def _evalx_predictions(
-    x: np.ndarray, y: np.ndarray, masks: list[np.ndarray], classes: np.ndarray | None, seed: int
+    x: np.ndarray,
+    y: np.ndarray,
+    masks: list[np.ndarray],
+    classes: np.ndarray | None,
+    seed: int,
+    gate_of_input: Sequence[int],
 ) -> list[np.ndarray]:
     import torch
 
+    from sklar.model.gates import Gates
     from sklar.training.evalx import evalx_outputs
     from sklar.training.objectives import Task
 
     rows = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
     shown = [torch.from_numpy(np.ascontiguousarray(mask))[None] for mask in masks]
+    gates = Gates.of(masks[0].shape[1], gate_of_input or None)
     steps = max(100, round(EVALX_STEPS * min(1.0, (len(x) / 10_000) ** 0.5)))
     if classes is not None:
         target = torch.from_numpy(np.searchsorted(classes, y))
-        outputs = evalx_outputs(rows[None], target[None], shown, Task(len(classes)), steps, seed)
+        outputs = evalx_outputs(rows[None], target[None], shown, Task(len(classes)), steps, seed, gates=gates)
         return [classes[output[0].argmax(-1).numpy()] for output in outputs]
     centre, spread = y.mean(), y.std() or 1.0
     target = torch.from_numpy(((y - centre) / spread).astype(np.float32))
-    outputs = evalx_outputs(rows[None], target[None], shown, Task(None), steps, seed)
+    outputs = evalx_outputs(rows[None], target[None], shown, Task(None), steps, seed, gates=gates)
     return [output[0, :, 0].numpy() * spread + centre for output in outputs]
 
 
@@ -230,7 +248,7 @@ def _score_error(y: np.ndarray, prediction: np.ndarray, classes: np.ndarray | No
 
 def _refit_agreement(
     estimator: Any,
-    rows: np.ndarray,
+    X: Any,
     y: np.ndarray,
     masks: np.ndarray,
     n_refits: int,
@@ -242,7 +260,8 @@ def _refit_agreement(
         return None
     agreements = []
     for _ in range(n_refits):
-        part = rng.permutation(len(rows))[:MOST_REFIT_ROWS]
+        part = rng.permutation(len(y))[:MOST_REFIT_ROWS]
         again = clone(estimator).set_params(random_state=int(rng.integers(2**31)), verbose=False)
-        agreements.append(jaccard(masks, again.fit(rows[part], y[part])._masks(rows)))
+        again.fit(take_rows(X, part), y[part])
+        agreements.append(jaccard(masks, again._masks(again._check_rows(X))))
     return float(np.mean(agreements))

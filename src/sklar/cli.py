@@ -17,6 +17,7 @@ from sklar.config import config_option
 
 PATH = click.Path(dir_okay=False)
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")
+SQL = click.option("--sql", help="DuckDB query to run; DATA is its table `data`, or its database.")
 
 
 class OneLineErrors(click.Group):
@@ -49,6 +50,39 @@ class NumberOr(click.ParamType):
             return float(value)
         except ValueError:
             self.fail(f"{value!r} is not a number or {' or '.join(map(repr, self.words))}", param, ctx)
+
+
+class Columns(click.ParamType):
+    """Column names with commas between them; with `groups`, groups with semicolons between them."""
+
+    def __init__(self, groups: bool = False) -> None:
+        self.groups = groups
+        self.name = "a,b;c,d" if groups else "a,b"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`; a configuration file may hold lists already."""
+        if not isinstance(value, str):
+            return value
+        lists = [[name.strip() for name in part.split(",") if name.strip()] for part in value.split(";")]
+        return lists if self.groups else lists[0]
+
+
+class Prices(click.ParamType):
+    """Columns with their prices: a=2,b=0.5."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        self.name = "|".join(("a=2,b=0.5", *words))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        if not isinstance(value, str) or value in self.words:
+            return value
+        try:
+            pairs = [part.rsplit("=", 1) for part in value.split(",")]
+            return {name.strip(): float(price) for name, price in pairs}
+        except ValueError:
+            self.fail(f"{value!r} is not of the form {self.name}", param, ctx)
 
 
 @click.group(cls=OneLineErrors, context_settings={"help_option_names": ["-h", "--help"]})
@@ -103,6 +137,13 @@ def demo(out: str, samples: int, quiet: bool) -> None:
 WORDS: tuple[tuple[str, Any, str], ...] = (
     ("penalty", NumberOr("auto"), "Price of a feature, or 'auto'."),
     ("k", int, "Rank exactly K features a row (makes a ranker)."),
+    ("groups", Columns(groups=True), "Columns that are selected together."),
+    ("forced", Columns(), "Columns that are always selected."),
+    ("forbidden", Columns(), "Columns that are never selected, nor read."),
+    ("costs", Prices(), "Prices of columns (1 where none is given)."),
+    ("loss", str, "squared, poisson or cox (regression)."),
+    ("class-weight", Prices("balanced"), "What rows of a class count (classification)."),
+    ("min-features", int, "Features a row gets at least."),
     ("objective", str, "What is minimised."),
     ("covariance", str, "low-rank, full, block or independent."),
     ("rank", int, "Columns of the loadings."),
@@ -135,7 +176,8 @@ def constructor_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @main.command()
 @click.argument("data", type=PATH)
-@click.option("--target", required=True, help="Column to predict.")
+@click.option("--target", required=True, multiple=True, help="Column to predict; may be repeated.")
+@click.option("--event", help="Column that says whether the event was seen; the target is its time (makes --loss cox).")
 @click.option("--out", required=True, type=PATH, help="Model file to write.")
 @click.option(
     "--task",
@@ -145,25 +187,36 @@ def constructor_options(command: Callable[..., Any]) -> Callable[..., Any]:
     help="auto: text and few whole numbers are classes.",
 )
 @click.option("--ignore", multiple=True, help="Column to leave out; may be repeated.")
+@click.option("--text", multiple=True, help="Column of a CSV to take as text, whatever it holds; may be repeated.")
+@click.option("--sample-weight", help="Column that says what each row counts.")
+@SQL
 @click.option("--quiet", is_flag=True, help="No progress bar, no summary.")
 @AS_JSON
 @config_option
 @constructor_options
 def fit(
-    data: str, target: str, out: str, task: str, ignore: tuple[str, ...], quiet: bool, as_json: bool, **words: Any
+    data: str,
+    target: tuple[str, ...],
+    out: str,
+    quiet: bool,
+    as_json: bool,
+    **words: Any,
 ) -> None:
-    """Learn from DATA (CSV or Parquet) and write a model file.
+    """Learn from DATA (CSV, Parquet or Arrow) and write a model file.
+
+    Text is categories; an empty cell is a missing value, which is a state of its own.
 
     \b
     sklar fit train.csv --target y --out model.sklar
     sklar fit train.parquet --target price --ignore id --out model.sklar --k 5
     sklar fit train.csv --config run.toml
+    sklar fit shop.duckdb --sql "select * from orders where year = 2024" --target y --out model.sklar
     """
     from sklar.workflow import fit_file
 
     given = {word: value for word, value in words.items() if value is not None}
     echo, tell = _silent if quiet else _note, _print_json if as_json else _silent
-    fit_file(data, target, out, task=task, ignore=ignore, echo=echo, tell=tell, verbose=not quiet, **given)
+    fit_file(data, target, out, echo=echo, tell=tell, verbose=not quiet, **given)
 
 
 def _answers(name: str, text: str) -> None:
@@ -172,13 +225,14 @@ def _answers(name: str, text: str) -> None:
     @main.command(name=name, help=text)
     @click.argument("model", type=PATH)
     @click.argument("data", type=PATH)
-    @click.option("--out", required=True, type=PATH, help="Table to write, .csv or .parquet.")
+    @click.option("--out", required=True, type=PATH, help="Table to write, .csv, .parquet or .arrow.")
+    @SQL
     @AS_JSON
     @config_option
-    def command(model: str, data: str, out: str, as_json: bool) -> None:
+    def command(model: str, data: str, out: str, sql: str | None, as_json: bool) -> None:
         from sklar.workflow import answer_file
 
-        rows = answer_file(name, model, data, out)
+        rows = answer_file(name, model, data, out, sql)
         _note(f"wrote {rows} rows to {out}")
         if as_json:
             _print_json({"n_rows": rows, "out": out})
@@ -263,9 +317,10 @@ def reproduce(name: str, out: str, **words: Any) -> None:
 @click.option(
     "--refits", default=0, show_default=True, type=click.IntRange(0), help="Models to train anew and compare."
 )
+@SQL
 @AS_JSON
 @config_option
-def audit(model: str, data: str, target: str, refits: int, as_json: bool) -> None:
+def audit(model: str, data: str, target: str, refits: int, sql: str | None, as_json: bool) -> None:
     """Ask whether the selections of MODEL leak the target, on rows of DATA that it was not fitted on.
 
     \b
@@ -274,7 +329,7 @@ def audit(model: str, data: str, target: str, refits: int, as_json: bool) -> Non
     """
     from sklar.workflow import audit_file
 
-    found = audit_file(model, data, target, n_refits=refits, echo=_note)
+    found = audit_file(model, data, target, n_refits=refits, sql=sql, echo=_note)
     _print_json(found.to_dict()) if as_json else click.echo(str(found))
 
 
@@ -282,9 +337,10 @@ def audit(model: str, data: str, target: str, refits: int, as_json: bool) -> Non
 @click.argument("model", type=PATH)
 @click.argument("data", type=PATH)
 @click.option("--row", required=True, type=int, help="Which row of DATA, from 0.")
+@SQL
 @AS_JSON
 @config_option
-def explain(model: str, data: str, row: int, as_json: bool) -> None:
+def explain(model: str, data: str, row: int, sql: str | None, as_json: bool) -> None:
     """Explain one row of DATA in a few lines: the prediction, the features behind it, and how sure.
 
     \b
@@ -292,7 +348,7 @@ def explain(model: str, data: str, row: int, as_json: bool) -> None:
     """
     from sklar.workflow import explain_file
 
-    found = explain_file(model, data, row)
+    found = explain_file(model, data, row, sql)
     _print_json(found.to_dict()) if as_json else click.echo(str(found))
 
 
@@ -304,6 +360,7 @@ def explain(model: str, data: str, row: int, as_json: bool) -> None:
 @click.option("--audit/--no-audit", default=True, show_default=True, help="Check for leaks too: takes longer.")
 @click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1), help="Rows of the page's table.")
 @click.option("--title", help="Of the page.")
+@SQL
 @click.option("--quiet", is_flag=True, help="No progress.")
 @config_option
 def report(model: str, data: str | None, target: str | None, out: str, quiet: bool, **words: Any) -> None:

@@ -45,8 +45,8 @@ class Feature:
 class Explanation:
     """What a model says about one row. `print` it; `to_dict` gives the same as plain values."""
 
-    prediction: Any
-    probability: float | None  # of the predicted class; None for values
+    prediction: Any  # a list where there are several targets
+    probability: float | None  # of the predicted class; None for values, and for several labels
     selected: tuple[Feature, ...]  # best first for a ranker, else surest first
     nearly: tuple[Feature, ...]  # not selected, but not surely so
     n_features: int
@@ -163,10 +163,11 @@ def _explain(estimator: Any, table: Any) -> Explanation:
     if ranked and shares is not None:
         places = dict(zip(order.tolist(), estimator.rank_interval(table)[0].tolist(), strict=True))
     unsure = [j for j in np.argsort(-certainty, kind="stable") if not chosen[j] and not is_sure(certainty[j], False)]
-    classes = getattr(estimator, "classes_", None)
+    said = estimator.predict(table)[0]
+    of_one_class = hasattr(estimator, "classes_") and not np.ndim(said)
     return Explanation(
-        prediction=plain(estimator.predict(table)[0]),
-        probability=None if classes is None else float(estimator.predict_proba(table)[0].max()),
+        prediction=[plain(value) for value in said] if np.ndim(said) else plain(said),
+        probability=float(estimator.predict_proba(table)[0].max()) if of_one_class else None,
         selected=tuple(feature(j) for j in order if chosen[j]),
         nearly=tuple(feature(j) for j in unsure),
         n_features=len(names),
@@ -201,6 +202,11 @@ def one_row(estimator: Any, row: Any) -> Any:
         known = getattr(estimator, "feature_names_in_", None)
         if known is not None and set(known) <= set(row.columns):
             row = row[list(known)]
+        return row
+    if isinstance(row, dict):  # named columns
+        lengths = {len(values) for values in row.values()}
+        if lengths != {1}:
+            raise ValueError(f"explain takes one row; got columns of {max(lengths, default=0)} rows")
         return row
     table = row if hasattr(row, "shape") else np.asarray(row)
     if len(table.shape) == 1:

@@ -1,18 +1,27 @@
-"""CSV and Parquet files as named columns, for the command line. A mistake names its column or line."""
+"""CSV, Parquet and Arrow files and DuckDB queries as named columns, for the command line.
+
+A mistake names its column or line.
+"""
 
 from __future__ import annotations
 
 import csv
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
-FORMATS = (".csv", ".parquet")
+FORMATS = (".csv", ".parquet", ".arrow", ".feather")
+# In a column of numbers these cells are missing; in a column of text only an empty cell is.
+MISSING = frozenset(("", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "NaN", "nan"))
+LONGEST_CELL = 2**17  # characters of a CSV cell; a longer one is a broken quote, or no table
+LONGEST_LINE = 2**26
+# Kinds of SQL statements that give a table; the others give nothing, or a count.
+ANSWERING = ("SELECT", "MULTI", "CALL", "PRAGMA")
 
 
 class TableError(ValueError):
@@ -21,10 +30,11 @@ class TableError(ValueError):
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns of equal length: integers, floats (missing is NaN) or text."""
+    """Named columns of equal length: integers, floats (missing is NaN) or text (missing is None, or empty in a CSV)."""
 
     source: str
     columns: dict[str, np.ndarray]
+    is_typed: bool = False  # the file says what is text; a CSV does not
 
     def column(self, name: str) -> np.ndarray:
         """One column; an unknown name lists the known ones."""
@@ -32,6 +42,27 @@ class Table:
             known = ", ".join(list(self.columns)[:10]) + (", ..." if len(self.columns) > 10 else "")
             raise TableError(f"{self.source} has no column {name!r}; it has {known}")
         return self.columns[name]
+
+    def features(self, names: Sequence[str], text: Collection[str] = ()) -> dict[str, np.ndarray]:
+        """Some columns as a model takes them: numbers, or text with None where missing.
+
+        A CSV's column that holds both numbers and text is refused unless it is named in `text`.
+        """
+        chosen = {name: self.column(name) for name in names}
+        if self.is_typed:
+            return chosen
+        for name, cells in chosen.items():
+            if cells.dtype != object:
+                continue
+            chosen[name] = np.array([cell if cell.strip() else None for cell in cells], dtype=object)
+            number = next((i for i, cell in enumerate(cells) if cell.strip() not in MISSING and _is_number(cell)), None)
+            if number is not None and name not in text:
+                odd = next(i for i, cell in enumerate(cells) if cell.strip() not in MISSING and not _is_number(cell))
+                raise TableError(
+                    f"{self.source}: column {name!r} mixes numbers ({cells[number]!r} in row {number}) and text "
+                    f"({cells[odd][:40]!r} in row {odd}); correct it, or say --text {name} to take all of it as text"
+                )
+        return chosen
 
     def matrix(self, names: Sequence[str]) -> np.ndarray:
         """Some columns as numbers: float (n, d)."""
@@ -43,8 +74,14 @@ class Table:
         return np.column_stack([self.columns[name] for name in names]).astype(np.float64)
 
 
-def read_table(path: str | Path) -> Table:
-    """Read a .csv (with a header) or .parquet file.
+def read_table(path: str | Path, text: Collection[str] = (), sql: str | None = None) -> Table:
+    """Read a .csv (with a header), .parquet, .arrow or .feather file, or what a query makes of one.
+
+    Parameters
+    ----------
+    path : the file; with `sql`, also a DuckDB database, or ":memory:" where the query names its own files
+    text : columns of a CSV that are text even where they look like numbers
+    sql : a DuckDB query, in which `data` is the file
 
     Examples
     --------
@@ -57,19 +94,25 @@ def read_table(path: str | Path) -> Table:
     ([1, 2], ['x', 'y'])
     """
     path = Path(path)
+    if sql is not None:
+        return _with_rows(Table(str(path), _query(path, sql), is_typed=True))
     suffix = _format_of(path)
     if not path.is_file():
         raise TableError(f"{path}: no such file")
-    columns = _read_csv(path) if suffix == ".csv" else _read_parquet(path)
-    if not columns or not len(next(iter(columns.values()))):
-        raise TableError(f"{path} has no rows")
-    return Table(str(path), columns)
+    columns = _read_csv(path, text) if suffix == ".csv" else _read_arrow(path)
+    return _with_rows(Table(str(path), columns, is_typed=suffix != ".csv"))
+
+
+def _with_rows(table: Table) -> Table:
+    if not table.columns or not len(next(iter(table.columns.values()))):
+        raise TableError(f"{table.source} has no rows")
+    return table
 
 
 def write_table(path: str | Path, columns: dict[str, np.ndarray]) -> None:
     """Write named columns as .csv or .parquet, by the file's ending; whole, or what was there before stays."""
     path = Path(path)
-    write = _write_csv if _format_of(path) == ".csv" else _write_parquet
+    write = {".csv": _write_csv, ".parquet": _write_parquet}.get(_format_of(path), _write_feather)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         write(part, columns)
@@ -98,20 +141,21 @@ def require_writable(path: str | Path) -> None:
 
 def require_format(path: str | Path) -> None:
     """Raise unless the file's ending is one that can be written."""
-    if _format_of(Path(path)) == ".parquet":
+    if _format_of(Path(path)) != ".csv":
         _arrow()
 
 
 def _format_of(path: Path) -> str:
     if path.suffix.lower() not in FORMATS:
-        raise TableError(f"{path}: the ending must be .csv or .parquet")
+        raise TableError(f"{path}: the ending must be .csv or .parquet (or .arrow, .feather)")
     return path.suffix.lower()
 
 
-def _read_csv(path: Path) -> dict[str, np.ndarray]:
+def _read_csv(path: Path, text: Collection[str]) -> dict[str, np.ndarray]:
+    before = csv.field_size_limit(LONGEST_CELL)
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
+            reader = csv.reader(_bounded_lines(path, file))
             header = next(reader, [])
             rows = []
             for row in reader:
@@ -122,10 +166,30 @@ def _read_csv(path: Path) -> dict[str, np.ndarray]:
                         f"{path}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}"
                     )
                 rows.append(row)
-    except (UnicodeDecodeError, csv.Error) as error:
+    except csv.Error as error:
+        if "field limit" in str(error):
+            where = f"{path}, line {reader.line_num}"
+            raise TableError(f"{where}: a cell of more than {LONGEST_CELL} characters (a missing quote?)") from error
         raise TableError(f"{path}: not a CSV file in UTF-8 ({error})") from error
+    except UnicodeDecodeError as error:
+        raise TableError(f"{path}: not a CSV file in UTF-8 ({error})") from error
+    finally:
+        csv.field_size_limit(before)
     _refuse_repeated(path, header)
-    return {name: _typed(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=False)}
+    return {
+        name: np.array(cells, dtype=object) if name in text else _typed(cells)
+        for name, cells in zip(header, zip(*rows, strict=True), strict=False)
+    }
+
+
+def _bounded_lines(path: Path, file: TextIO) -> Iterator[str]:
+    """The lines of a file, none read further than a line can be."""
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise TableError(f"{path}, line {number}: longer than {LONGEST_LINE} characters")
+        yield line
 
 
 def _write_csv(path: Path, columns: dict[str, np.ndarray]) -> None:
@@ -142,8 +206,9 @@ def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
 
 
 def _typed(cells: Sequence[str]) -> np.ndarray:
-    """Integers if all cells are, else floats with empty cells as NaN, else text."""
-    for kind, values in ((np.int64, cells), (np.float64, [cell.strip() or "nan" for cell in cells])):
+    """Integers if all cells are, else floats with missing cells as NaN, else text."""
+    floats = ["nan" if cell.strip() in MISSING else cell for cell in cells]
+    for kind, values in ((np.int64, cells), (np.float64, floats)):
         try:
             return np.array(values, dtype=kind)
         except (ValueError, OverflowError):
@@ -159,15 +224,50 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _read_parquet(path: Path) -> dict[str, np.ndarray]:
+def _read_arrow(path: Path) -> dict[str, np.ndarray]:
     arrow, parquet = _arrow()
+    what = "Parquet" if path.suffix.lower() == ".parquet" else "Arrow"
     try:
-        with parquet.ParquetFile(path) as file:
-            table = file.read()
+        if what == "Parquet":
+            with parquet.ParquetFile(path) as file:
+                table = file.read()
+        else:
+            with arrow.memory_map(str(path)) as file:
+                table = arrow.ipc.open_file(file).read_all()
     except (arrow.ArrowException, OSError) as error:
-        raise TableError(f"{path}: not a Parquet file ({error})") from error
+        raise TableError(f"{path}: not {'a Parquet' if what == 'Parquet' else 'an Arrow'} file ({error})") from error
     _refuse_repeated(path, table.column_names)
+    return _numpy_columns(table)
+
+
+def _numpy_columns(table: Any) -> dict[str, np.ndarray]:
+    """An Arrow table's columns as numpy arrays."""
     return {name: np.asarray(column.to_numpy()) for name, column in zip(table.column_names, table.columns, strict=True)}
+
+
+def _query(path: Path, sql: str) -> dict[str, np.ndarray]:
+    """What a DuckDB query gives; a file that is no database is its table `data`."""
+    try:
+        import duckdb
+    except ImportError as error:
+        raise TableError('--sql needs duckdb: pip install "sklar[sql]"') from error
+    is_table = path.suffix.lower() in (".csv", ".parquet")
+    if str(path) != ":memory:" and not path.is_file():
+        raise TableError(f"{path}: no such file")
+    try:
+        with duckdb.connect(":memory:" if is_table else str(path), read_only=not is_table and path.is_file()) as base:
+            if is_table:
+                quoted = str(path).replace("'", "''")
+                base.execute(f"create view data as select * from '{quoted}'")
+            kinds = [statement.type.name for statement in base.extract_statements(sql)]
+            answer = base.sql(sql) if kinds and kinds[-1] in ANSWERING else None
+            if answer is None:
+                raise TableError(f"{path}: the query gives no table")
+            table = answer.to_arrow_table()
+    except duckdb.Error as error:
+        raise TableError(f"{path}: the query failed ({error})") from error
+    _refuse_repeated(path, table.column_names)
+    return _numpy_columns(table)
 
 
 def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
@@ -175,10 +275,18 @@ def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
     parquet.write_table(arrow.table(columns), path)
 
 
+def _write_feather(path: Path, columns: dict[str, np.ndarray]) -> None:
+    arrow, _ = _arrow()
+    table = arrow.table(columns)
+    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table)
+
+
 def _arrow() -> tuple[Any, Any]:
     try:
         import pyarrow
+        import pyarrow.ipc
         import pyarrow.parquet
     except ImportError as error:
-        raise TableError('Parquet files need pyarrow: pip install "sklar[parquet]"') from error
+        raise TableError('Parquet and Arrow files need pyarrow: pip install "sklar[parquet]"') from error
     return pyarrow, pyarrow.parquet

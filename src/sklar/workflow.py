@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,95 +20,110 @@ MOST_CLASSES_GUESSED = 20
 
 def fit_file(
     data: str,
-    target: str,
+    target: str | Sequence[str],
     out: str,
     *,
     task: str = "auto",
     ignore: Iterable[str] = (),
+    text: Iterable[str] = (),
+    sample_weight: str | None = None,
+    event: str | None = None,
+    sql: str | None = None,
     echo: Callable[[str], object] = print,
     tell: Callable[[dict[str, Any]], object] = lambda summary: None,
     **words: Any,
 ) -> Any:
     """Fit an estimator to a table on disk and save it; a word `k` makes it a ranker. Returns the estimator.
 
-    `echo` is told of progress in lines of text, `tell` of the result as plain values.
+    `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sample_weight` the
+    column that says what rows count, `event` the one that says whether the time in `target` is an event's (a Cox
+    model), `sql` a DuckDB query in which the file is `data`. `echo` is told of progress in lines of text, `tell` of
+    the result as plain values.
     """
-    table = read_table(data)
+    as_text = set(text)
+    table = read_table(data, as_text, sql)
     require_writable(out)
-    ignored = set(ignore)
-    for name in (target, *sorted(ignored)):
+    targets = [target] if isinstance(target, str) else list(target)
+    ignored = {*ignore, *(name for name in (sample_weight, event) if name is not None)}
+    for name in (*targets, *sorted(ignored), *sorted(as_text)):
         table.column(name)
-    names = [name for name in table.columns if name != target and name not in ignored]
+    said = ", ".join(map(repr, targets))
+    names = [name for name in table.columns if name not in targets and name not in ignored]
     if not names:
-        raise TableError(f"{table.source} has no columns besides the target {target!r}")
-    X, y = _features(table, names), _target(table, target)
+        raise TableError(f"{table.source} has no columns besides the target {said}")
+    X, y = table.features(names, as_text), _targets(table, targets, event)
+    if event is not None:
+        words["loss"] = "cox"
+    if "loss" in words:
+        task = "regression"
     if task == "auto":
         task = guess_task(y)
-        echo(f"target {target!r} looks like {task} (say --task to decide)")
-    if task == "regression" and not np.issubdtype(y.dtype, np.number):
-        raise TableError(f"{table.source}: the target {target!r} is text, which --task regression cannot use")
-    estimator = _estimator_class(task, ranker="k" in words)(**words).fit(X, y)
+        echo(f"target {said} looks like {task} (say --task to decide)")
+    if task == "regression" and event is None and not np.issubdtype(y.dtype, np.number):
+        raise TableError(f"{table.source}: the target {said} is text, which --task regression cannot use")
+    weight = None if sample_weight is None else table.matrix([sample_weight])[:, 0]
+    estimator = _estimator_class(task, ranker="k" in words)(**words).fit(X, y, weight)
     summary = _summary(estimator, X, names)
     _summarise(summary, echo)
-    estimator.feature_names_in_ = np.array(names, dtype=object)
     estimator.save(out)
     echo(f"wrote {out}")
     tell({**summary, "out": str(out)})
     return estimator
 
 
-def answer_file(what: str, model: str, data: str, out: str) -> int:
+def answer_file(what: str, model: str, data: str, out: str, sql: str | None = None) -> int:
     """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows."""
-    from sklar.estimators import load
-
     require_format(out)
-    estimator = load(model)
-    table = read_table(data)
+    estimator, _, X = _model_and_table(model, data, sql)
     require_writable(out)
-    names = _names_of(estimator)
     if what == "rank" and not callable(getattr(estimator, "rank", None)):
         raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
-    X = _features(table, names)
-    write_table(out, _ANSWERS[what](estimator, X, names))
-    return len(X)
+    answer = _ANSWERS[what](estimator, X, estimator._names())
+    write_table(out, answer)
+    return len(next(iter(answer.values())))
 
 
 def audit_file(
-    model: str, data: str, target: str, *, n_refits: int = 0, echo: Callable[[str], object] = print
+    model: str,
+    data: str,
+    target: str,
+    *,
+    n_refits: int = 0,
+    sql: str | None = None,
+    echo: Callable[[str], object] = print,
 ) -> AuditReport:
     """Audit a saved model on a table on disk, best on rows that it was not fitted on."""
-    from sklar.estimators import load
-
-    estimator = load(model)
-    table = read_table(data)
-    X, y = _features(table, _names_of(estimator)), _known_target(estimator, table, target)
+    estimator, table, X = _model_and_table(model, data, sql)
+    y = _known_target(estimator, table, target)
     echo(f"auditing {model} on {len(y)} rows with predictors of its own ...")
     return estimator.audit(X, y, n_refits=n_refits)
 
 
-def explain_file(model: str, data: str, row: int) -> Explanation:
+def explain_file(model: str, data: str, row: int, sql: str | None = None) -> Explanation:
     """What a saved model says about one row of a table on disk; rows count from 0."""
-    from sklar.estimators import load
-
-    estimator = load(model)
-    table = read_table(data)
+    estimator, table, X = _model_and_table(model, data, sql)
     n_rows = len(next(iter(table.columns.values())))
     if not 0 <= row < n_rows:
         raise TableError(f"{table.source} has rows 0 to {n_rows - 1}; there is no row {row}")
-    return estimator.explain(_features(table, estimator._names())[row : row + 1])
+    return estimator.explain({name: values[row : row + 1] for name, values in X.items()})
 
 
 def report_file(
-    model: str, data: str, target: str, out: str, *, echo: Callable[[str], object] = print, **words: Any
+    model: str,
+    data: str,
+    target: str,
+    out: str,
+    *,
+    sql: str | None = None,
+    echo: Callable[[str], object] = print,
+    **words: Any,
 ) -> Path:
     """Write the page about a saved model on a table on disk; the words are those of an estimator's `report`."""
-    from sklar.estimators import load
     from sklar.report.explorer import write_report
 
     require_writable(out)
-    estimator = load(model)
-    table = read_table(data)
-    X, y = _features(table, estimator._names()), _known_target(estimator, table, target)
+    estimator, table, X = _model_and_table(model, data, sql)
+    y = _known_target(estimator, table, target)
     words = {**words, "title": words.get("title") or f"What decides {target}"}
     return write_report(estimator, X, y, out, progress=echo, **words)
 
@@ -155,25 +170,32 @@ def guess_task(y: np.ndarray) -> str:
     """
     if not np.issubdtype(y.dtype, np.number):
         return "classification"
+    if y.ndim == 2:  # several: labels, or quantities
+        return "classification" if np.isin(y, (0, 1)).all() else "regression"
     whole = np.all(np.isfinite(y)) and np.all(y == np.round(y))
     return "classification" if whole and len(np.unique(y)) <= MOST_CLASSES_GUESSED else "regression"
 
 
-def _select(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+def _select(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
     masks = estimator.select(X).astype(np.int8)
     return {name: masks[:, j] for j, name in enumerate(names)}
 
 
-def _rank(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
+def _rank(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
     ranks = np.array(names, dtype=object)[estimator.rank(X)]
     return {f"rank_{j + 1}": ranks[:, j] for j in range(ranks.shape[1])}
 
 
-def _predict(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, np.ndarray]:
-    columns = {"prediction": estimator.predict(X)}
+def _predict(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
+    answer = estimator.predict(X)
+    if answer.ndim == 2:  # several targets
+        columns = {f"prediction_{j + 1}": values for j, values in enumerate(answer.T)}
+    else:
+        columns = {"prediction": answer}
     if hasattr(estimator, "classes_"):
+        first = 1 if answer.ndim == 2 else 0  # labels have no names: they are counted as the predictions are
         for label, column in zip(estimator.classes_, estimator.predict_proba(X).T, strict=True):
-            columns[f"proba_{label}"] = column
+            columns[f"proba_{label + 1 if first else label}"] = column
     return columns
 
 
@@ -187,13 +209,30 @@ def _estimator_class(task: str, ranker: bool) -> Any:
     return getattr(sklar, f"Copula{kind}{'Classifier' if task == 'classification' else 'Regressor'}")
 
 
-def _features(table: Table, names: list[str]) -> np.ndarray:
-    from sklar.estimators.scaling import Scaling, require_finite
+def _model_and_table(model: str, data: str, sql: str | None) -> tuple[Any, Table, dict[str, np.ndarray]]:
+    """A saved model, a table on disk, and the model's columns of it: text where they were text in fit."""
+    from sklar.estimators import load
 
-    X = table.matrix(names)
-    require_finite(X, names)
-    Scaling.of(X, names)  # refuses values too large to square, by the file's name for their column
-    return X
+    estimator = load(model)
+    names = estimator._names()
+    as_text = [name for name, kept in zip(names, estimator.encoding_.categories, strict=True) if kept]
+    table = read_table(data, as_text, sql)
+    return estimator, table, table.features(names, as_text)
+
+
+def _targets(table: Table, names: list[str], event: str | None) -> np.ndarray:
+    """One target (n,), several (n, targets), or an event and its time."""
+    if event is not None:
+        seen, time = _target(table, event), _target(table, names[0])
+        if len(names) > 1 or not np.isin(seen.astype(str), ("0", "1", "0.0", "1.0", "True", "False")).all():
+            raise TableError(f"{table.source}: --event takes a column of 0 and 1 (or True and False) and one target")
+        if not np.issubdtype(time.dtype, np.number):
+            raise TableError(f"{table.source}: the target {names[0]!r} is text, and should be a time")
+        pairs = np.empty(len(time), dtype=[("event", bool), ("time", float)])
+        pairs["event"], pairs["time"] = np.isin(seen.astype(str), ("1", "1.0", "True")), time
+        return pairs
+    columns = [_target(table, name) for name in names]
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)
 
 
 def _target(table: Table, name: str) -> np.ndarray:
@@ -216,20 +255,13 @@ def _known_target(estimator: Any, table: Table, name: str) -> np.ndarray:
     return y
 
 
-def _names_of(estimator: Any) -> list[str]:
-    """The model's feature names: matched to the file's header here, so the arrays that follow need none."""
-    names = [str(name) for name in estimator._names()]
-    vars(estimator).pop("feature_names_in_", None)
-    return names
-
-
-def _summary(estimator: Any, X: np.ndarray, names: list[str]) -> dict[str, Any]:
+def _summary(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, Any]:
     """What a fit found, as plain values; shares are of the rows, in percent."""
     selected = estimator.select(X)
     shares = 100 * selected.mean(axis=0)
     return {
         "model": type(estimator).__name__,
-        "n_rows": len(X),
+        "n_rows": len(selected),
         "n_features": len(names),
         "penalty": float(estimator.penalty_),
         "path": estimator.path_,

@@ -108,3 +108,51 @@ def test_a_word_out_of_range_is_refused():
     X, value = toy_rows(80)
     with pytest.raises(ValueError, match="n_models"):
         quick(sklar.CopulaSelectorRegressor, n_models=0).fit(X, value)
+
+
+@pytest.mark.parametrize("objective", ["honest", "joint"])
+def test_members_read_columns_as_they_are(cls, objective, tmp_path):
+    """A categorical column, holes, a group, a forced column and weights; wide enough for honest training to screen."""
+    X, value = toy_rows(100, 20)
+    frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(20)])
+    frame["kind"] = np.where(value > 0, "u", np.where(X[:, 3] > 0, "v", None))
+    frame["f5"] = frame["f5"].mask(X[:, 5] > 1)
+    words = {"n_models": 3, "objective": objective, "groups": [["f1", "f17"]], "forced": ["f9"], "max_epochs": 4}
+    model = quick(cls, **words).fit(frame, toy_target(cls, value), np.linspace(0.5, 1.5, 100))
+    assert model.n_models_ == 3
+    masks = model.select(frame)
+    assert masks["f9"].all()
+    np.testing.assert_array_equal(masks["f1"], masks["f17"])
+    assert model.selection_frequency(frame)["f9"].eq(1).all()
+    assert model.sample_masks(frame, 2, random_state=0)[..., 9].all()
+    assert model.correlation(frame).shape == (21, 21)
+    model.save(tmp_path / "m.sklar")
+    again = sklar.load(tmp_path / "m.sklar")
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    np.testing.assert_array_equal(again.select(frame), masks)
+    assert again.model_.architecture == model.model_.architecture
+
+
+@pytest.mark.parametrize("objective", ["honest", "joint"])
+def test_weights_reach_all_members(objective):
+    """Rows that hardly count are of another law; no member follows them."""
+    X, _ = toy_rows(300)
+    counts = np.arange(300) % 2 == 0
+    y = np.where(counts, X[:, 0], X[:, 1])
+    words = {"objective": objective, "n_models": 2, "penalty": 0.05, "max_epochs": 100, "batch_size": 300}
+    model = quick(sklar.CopulaSelectorRegressor, learning_rate=0.02, **words).fit(X, y, np.where(counts, 1.5, 1e-3))
+    shares = model.selection_frequency(X).mean(axis=0)
+    assert shares[0] > 0.9
+    assert shares[1] < 0.5
+
+
+def test_members_of_several_targets_average_what_they_predict():
+    X, value = toy_rows(80)
+    counts = np.random.default_rng(0).poisson(np.exp(value / 3))
+    model = quick(sklar.CopulaSelectorRegressor, n_models=2, loss="poisson").fit(X, counts)
+    assert (model.predict(X) > 0).all()
+    several = quick(sklar.CopulaSelectorRegressor, n_models=2).fit(X, np.column_stack([value, -value]))
+    assert several.predict(X).shape == (80, 2)
+    labels = quick(sklar.CopulaSelectorClassifier, n_models=2).fit(X, np.column_stack([value > 0, X[:, 3] > 0]))
+    assert ((labels.predict_proba(X) > 0) & (labels.predict_proba(X) < 1)).all()
+    assert labels.explain(X[0]).prediction == labels.predict(X)[0].tolist()

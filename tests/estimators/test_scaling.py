@@ -1,7 +1,13 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 
-from sklar.estimators.scaling import FURTHEST_DEVIATION, Scaling, require_finite
+from sklar import CopulaSelectorRegressor
+from sklar.estimators.encoding import all_inputs
+from sklar.estimators.scaling import FURTHEST_DEVIATION, Scaling, is_mapped, require_finite
+from sklar.estimators.weights import order_of_repeated
+from tests.helpers import quick
 
 
 def test_columns_get_mean_zero_and_deviation_one():
@@ -41,3 +47,51 @@ def test_the_given_table_is_not_changed():
 def test_finite_values_whose_sum_is_not_are_finite():
     for table in (np.full((10, 1), 3e38, dtype=np.float32), np.ones((3, 1), dtype=int)):
         assert require_finite(table, ["a"]) is None  # it raises where a value is not finite
+
+
+# Tables in files.
+
+
+def mapped(tmp_path, n=40_000, d=100, dtype=np.float64):
+    table = np.lib.format.open_memmap(tmp_path / "t.npy", mode="w+", dtype=dtype, shape=(n, d))
+    table[:] = np.random.default_rng(0).normal(5, 2, (n, d))
+    return np.load(tmp_path / "t.npy", mmap_mode="r")
+
+
+def test_a_table_in_a_file_is_scaled_alike_without_a_copy(tmp_path):
+    table = mapped(tmp_path)  # 32 MB
+    names = [str(j) for j in range(100)]
+    tracemalloc.start()
+    scaling = Scaling.of(np.asarray(table), names)
+    assert order_of_repeated(np.asarray(table), np.arange(len(table))) is None
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40e6 < 2 * table.nbytes
+    whole = Scaling.of(np.array(table), names)
+    np.testing.assert_allclose(scaling.centre, whole.centre, rtol=1e-12)
+    np.testing.assert_allclose(scaling.spread, whole.spread, rtol=1e-12)
+
+
+def test_views_of_a_file_are_known(tmp_path):
+    table = mapped(tmp_path, 10, 3)
+    assert is_mapped(table)
+    assert is_mapped(np.asarray(table)[2:, :2])
+    assert not is_mapped(np.array(table))
+
+
+def test_a_model_learns_from_a_file_and_answers_in_blocks(tmp_path):
+    table = mapped(tmp_path)
+    model = quick(CopulaSelectorRegressor, max_epochs=1).fit(table[:200], np.array(table[:200, 0]))
+    again = quick(CopulaSelectorRegressor, max_epochs=1).fit(np.array(table[:200]), np.array(table[:200, 0]))
+    np.testing.assert_allclose(model.predict(table[:50]), again.predict(table[:50]), rtol=1e-3)
+    tracemalloc.start()
+    inputs = all_inputs(model.encoding_, np.asarray(table), np.arange(100))
+    assert inputs.nbytes == 16_000_000  # all that training copies
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 16e6 + 3 * 2**24
+    tracemalloc.start()
+    assert model.predict(table[:20_000]).shape == (20_000,)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3 * 2**24

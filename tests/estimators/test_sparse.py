@@ -8,6 +8,7 @@ from scipy import sparse
 
 from sklar import CopulaSelectorClassifier
 from sklar.estimators.scaling import Scaling, require_finite
+from sklar.estimators.weights import order_of_repeated
 from tests.helpers import PEAK, four, quick, run_python, toy_target
 
 
@@ -87,3 +88,51 @@ run(100_000)
 print(peak() - before)
 """
     assert float(run_python(code)) < 100  # MiB
+
+
+def test_a_hole_in_a_sparse_table_is_refused_by_name(cls):
+    _, S, value = sparse_rows()
+    model = quick(cls, max_epochs=1).fit(S, toy_target(cls, value))
+    S.data[5] = np.nan
+    for call in (model.predict, lambda table: model.fit(table, toy_target(cls, value))):
+        with pytest.raises(ValueError, match=r"column 'x\d' contains NaN .*; X must be finite"):
+            call(S)
+
+
+@pytest.mark.parametrize("objective", ["joint", "honest"])
+def test_weights_groups_and_forced_columns_of_a_sparse_table(objective):
+    X, S, value = sparse_rows(kind=sparse.csc_array)
+    words = {"groups": [[0, 4]], "forced": [2], "forbidden": [5], "objective": objective, "max_epochs": 2}
+    for weight in (np.arange(120) % 3, np.linspace(0.5, 1.5, 120)):
+        from_dense, from_sparse = (
+            quick(CopulaSelectorClassifier, **words).fit(table, value > 0, weight) for table in (X, S)
+        )
+        masks = from_sparse.select(S).toarray()
+        np.testing.assert_array_equal(masks, from_dense.select(X))
+        np.testing.assert_array_equal(masks[:, 0], masks[:, 4])
+        assert masks[:, 2].all()
+        assert not masks[:, 5].any()
+
+
+def test_repeated_rows_are_put_in_the_order_of_the_dense_twin():
+    X, _, value = sparse_rows()
+    X, value = np.concatenate([X, X[:20], -0.0 * X[:2]]), np.concatenate([value, value[:20], [0, 0]])
+    order = order_of_repeated(X, value)
+    assert sorted(order) == list(range(142))
+    np.testing.assert_array_equal(order_of_repeated(sparse.csr_array(X), value), order)
+
+
+def test_a_sparse_table_for_a_model_of_text_is_one_clear_error():
+    X, S, value = sparse_rows()
+    table = X.astype(object)
+    table[:, 3] = np.where(value > 0, "a", "b")
+    model = quick(CopulaSelectorClassifier, max_epochs=1).fit(table, value > 0)
+    with pytest.raises(ValueError, match="column 'x3' held text in fit"):
+        model.predict(S)
+
+
+def test_the_audit_and_the_page_of_a_sparse_table(tmp_path):
+    _, S, value = sparse_rows()
+    model = quick(CopulaSelectorClassifier, max_epochs=1).fit(S, value > 0)
+    assert model.audit(S, value > 0, n_refits=1).n_rows == 120
+    assert model.report(S, value > 0, tmp_path / "r.html", audit=False).stat().st_size > 1000

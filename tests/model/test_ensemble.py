@@ -125,3 +125,32 @@ def test_an_architecture_can_be_built_from_words():
     words = json.loads(json.dumps(asdict(ensemble.architecture)))
     words["blocks"] = ()
     assert EnsembleArchitecture(**words) == ensemble.architecture
+
+
+def test_members_may_read_features_of_several_inputs():
+    """Feature 2 is three inputs, feature 7 two; 4 is forced: each member finds its own inputs among the ensemble's."""
+    widths, made = {0: 1, 2: 3, 4: 1, 7: 2}, []
+    for seed, union in enumerate(UNIONS):
+        of_input = tuple(gate for gate, feature in enumerate(union) for _ in range(widths[feature]))
+        forced = tuple(gate for gate, feature in enumerate(union) if feature == 4)
+        words = {"gate_of_input": of_input, "forced": forced, "min_features": 1, "output_kind": "counts"}
+        architecture = HonestArchitecture(n_features=len(union), n_outputs=1, rank=2, choice_hidden=6, **words)
+        model = HonestModel(architecture, seeded(seed))
+        for value in model.parameters():
+            value.data = torch.randn(value.shape, generator=seeded(seed))
+        made.append(model.double().eval())
+    ensemble, _ = EnsembleModel.of(made, UNIONS)
+    ensemble.double().eval()
+    a = ensemble.architecture
+    assert (a.gate_of_input, a.forced, a.min_features) == ((0, 1, 1, 1, 2, 3, 3), (2,), 1)
+    x = torch.randn(1, N, 7, dtype=torch.double, generator=seeded(9))
+    inputs = {0: [0], 2: [1, 2, 3], 4: [4], 7: [5, 6]}
+    mask = (torch.rand(1, N, 4, generator=seeded(1)) > 0.5).double()
+    scores, rates = np.full((3, N, 4), -30.0), []
+    for m, (model, union) in enumerate(zip(made, UNIONS, strict=True)):
+        own = x[..., [number for feature in union for number in inputs[feature]]]
+        scores[m][:, inside(union)] = model.scores(own)[0].detach().numpy()
+        rates.append(model.output(own, mask[..., inside(union)]).exp())
+    np.testing.assert_array_equal(ensemble.scores(x)[0].detach().numpy(), np.median(scores, axis=0))
+    torch.testing.assert_close(ensemble.output(x, mask).exp(), torch.stack(rates).mean(0))
+    assert ensemble.decide(ensemble.scores(x))[..., 2].all()

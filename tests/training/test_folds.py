@@ -49,6 +49,6 @@ def test_without_shuffling_row_i_goes_to_fold_i_mod_f():
 def test_columns_keep_rows_and_blank_what_is_dead():
     x = torch.randn(1, 8, 3, generator=seeded())
     dealt = deal(x, torch.zeros(1, 8, dtype=torch.long), 2, 0.0, seeded())
-    narrow = dealt.columns(torch.tensor([[2, 0]]), torch.tensor([[True, False]]))
+    narrow = dealt.only(torch.tensor([[2, 0]]), torch.tensor([[True, False]]))
     assert torch.equal(narrow.x[..., 0], dealt.x[..., 2])
     assert (narrow.x[..., 1] == 0).all()

@@ -1,5 +1,7 @@
 """Cross-fitted predictors: they see other folds only, and masks that say nothing about their row."""
 
+from dataclasses import replace
+
 import torch
 
 from sklar.training.folds import deal
@@ -18,7 +20,7 @@ def rows(n=200, d=3, seed=0):
 def trained(y_of=lambda folds: folds.y, steps=30):
     x, y = rows()
     folds = deal(x, y, 4, 0.0, seeded())
-    folds = type(folds)(folds.x, y_of(folds), folds.n_train)
+    folds = replace(folds, y=y_of(folds))
     predictors = FoldPredictors(folds, Task(2), SETTINGS, seeded(1), seed=2)
     predictors.warm_up(steps, torch.ones(1, 1, 1, 3))
     return predictors
@@ -74,7 +76,7 @@ def test_pruning_keeps_what_was_learned():
     hidden[..., 1] = 0
     before = predictors.row_losses(x, hidden, y)
     columns = torch.tensor([[2, 0]])
-    predictors.prune(predictors.folds.columns(columns, torch.ones(1, 2, dtype=torch.bool)), columns)
+    predictors.prune(predictors.folds.only(columns, torch.ones(1, 2, dtype=torch.bool)), columns)
     torch.testing.assert_close(predictors.row_losses(x[..., [2, 0]], torch.ones(1, 200, 2), y), before)
 
 

@@ -1,12 +1,16 @@
 """Pieces of the selector's training."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from sklar.model.gates import Gates
 from sklar.training.folds import deal
+from sklar.training.honest import HonestFit
 from sklar.training.objectives import Task
 from sklar.training.predictors import PredictorSettings
-from sklar.training.stage import SelectorSettings, Stage, inward_only, shrink_inputs
+from sklar.training.stage import LEVELS, SelectorSettings, Stage, deviation, inward_only, shrink_inputs
 from tests.helpers import seeded
 
 SETTINGS = SelectorSettings(hidden=8, rank=2, predictor=PredictorSettings(hidden=8, batch_size=40))
@@ -99,3 +103,52 @@ def test_one_of_two_copies_is_enough_where_it_costs_nothing():
     whole.out_of_fold_losses = lambda mask: (4 - mask.sum(-1)).flatten(1)  # every feature is worth 1 to every row
     whole.exclude_substitutes(told)
     assert whole.masks(x, told)[0, 0].tolist() == [1.0, 1.0, 1.0, 0.0]
+
+
+def weighed_stage(level=0.0, **words):
+    """One problem of 4 gates, the third of two inputs; the last gate is forced."""
+    x = torch.randn(1, 100, 5, generator=seeded())
+    gates = Gates.of(4, [0, 1, 2, 2, 3], forced=[3])
+    weight = torch.rand(1, 100, generator=seeded(4)) + 0.1
+    folds = deal(x, (x[..., 0] > 0).long(), 4, 0.2, seeded(), gates=gates, weight=weight)
+    made = Stage(folds, Task(2), replace(SETTINGS, **words), seeded(1), seed=0)
+    made.level.fill_(level)
+    return made, x
+
+
+@pytest.mark.parametrize("min_features", [0, 2])
+def test_a_level_leaves_forced_gates_and_the_least_number_of_features(min_features):
+    high, x = weighed_stage(level=100.0, min_features=min_features)
+    masks = high.masks(x, torch.zeros(1))
+    assert masks.shape == (1, 100, 4)
+    assert masks[..., 3].all()
+    assert (masks.sum(-1) == max(1, min_features)).all()
+
+
+def test_the_level_is_that_of_the_least_weighted_loss_and_the_model_has_it():
+    made, x = weighed_stage()
+    made.predictors.warm_up(60, made.alive[:, None, None])
+    with torch.no_grad():
+        made.selector.scores.weight.normal_(generator=seeded(8))
+    penalty, rows = torch.zeros(1), made.folds.training[0]
+    made.choose_level(penalty)
+    scores = made.scores(rows.flatten(1, 2), penalty[:, None, None])
+    weight, losses = made.folds.training_weight, []
+    for level in LEVELS:
+        loss = made.out_of_fold_losses((scores > level).float().view(*rows.shape[:3], 4))
+        losses.append(float((loss * weight).sum() / weight.sum()))
+    assert float(made.level) == LEVELS[losses.index(min(losses))]
+    made.level.fill_(0.5)
+    model = HonestFit(made, torch.arange(4)[None], penalty, [None], [[]]).model()
+    with torch.no_grad():
+        found = model.decide(model.scores(x))
+    assert torch.equal(found.float(), made.masks(x, penalty))
+    assert found[..., 3].all()
+    assert 0 < found[..., :3].float().mean() < 1
+
+
+def test_the_spread_of_the_loss_is_that_of_repeated_rows():
+    values, times = torch.randn(1, 30, generator=seeded()), torch.arange(30) % 3 + 1
+    repeated = values[0].repeat_interleave(times)
+    torch.testing.assert_close(deviation(values, times[None].float()), repeated.std(correction=0)[None])
+    torch.testing.assert_close(deviation(values, None), values.std(1))

@@ -11,6 +11,7 @@ import torch
 
 import sklar
 from sklar.estimators.base import CopulaEstimator
+from sklar.estimators.encoding import Encoding
 from sklar.estimators.rankers import CopulaRankerClassifier, CopulaRankerRegressor
 from sklar.estimators.scaling import Scaling
 from sklar.estimators.selectors import CopulaSelectorClassifier, CopulaSelectorRegressor
@@ -51,9 +52,10 @@ def save(estimator: CopulaEstimator, path: str | PathLike[str]) -> None:
         "model": next(name for name, (cls, _) in MODELS.items() if isinstance(estimator.model_, cls)),
         "architecture": {key: _plain(value) for key, value in asdict(estimator.model_.architecture).items()},
         "fitted": {name: _plain(getattr(estimator, name)) for name in _PLAIN if hasattr(estimator, name)},
+        "encoding": None if estimator.encoding_.is_plain else estimator.encoding_.to_dict(),
         "arrays": {
             name: {"dtype": getattr(estimator, name).dtype.str, "values": getattr(estimator, name).tolist()}
-            for name in ("classes_", "feature_names_in_", "union_")
+            for name in ("classes_", "feature_names_in_", "union_", "union_gates_")
             if hasattr(estimator, name)
         },
     }
@@ -94,15 +96,19 @@ def _rebuild(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Copu
     estimator = CLASSES[metadata["class"]](**metadata["parameters"])
     words = dict(metadata["architecture"])
     words["blocks"] = tuple(tuple(block) for block in words["blocks"])
+    words.update({name: tuple(words[name]) for name in ("gate_of_input", "forced") if name in words})
     model_class, architecture_class = MODELS[metadata["model"]]
     model = model_class(architecture_class(**words), torch.Generator())  # no draw from the global generator
     model.load_state_dict({key[6:]: value for key, value in tensors.items() if key.startswith("model.")})
     estimator.model_ = model.double().eval()
-    estimator.scaling_ = Scaling(tensors["scaling.centre"].numpy(), tensors["scaling.spread"].numpy())
+    scaling = Scaling(tensors["scaling.centre"].numpy(), tensors["scaling.spread"].numpy())
+    estimator.encoding_ = Encoding.from_dict(scaling, metadata.get("encoding"))
     for name, value in metadata["fitted"].items():
         setattr(estimator, name, value)
     for name, array in metadata["arrays"].items():
         setattr(estimator, name, np.array(array["values"], dtype=np.dtype(array["dtype"])))
+    if not hasattr(estimator, "union_gates_"):  # a file from before columns could share a gate
+        estimator.union_gates_ = np.arange(len(estimator.union_))
     return estimator
 
 
@@ -110,4 +116,6 @@ def _plain(value: Any) -> Any:
     """What JSON can hold; a random generator has no place in a file and becomes None."""
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
     return None if isinstance(value, np.random.RandomState) else value

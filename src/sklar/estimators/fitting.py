@@ -11,6 +11,7 @@ from torch import Tensor
 
 from sklar.model.blocks import correlated_blocks
 from sklar.model.ensemble import EnsembleModel
+from sklar.model.gates import Gates
 from sklar.model.selection import Architecture, GateModel
 from sklar.training.honest import Schedule, fit_honest
 from sklar.training.joint import Split, fit_joint
@@ -33,22 +34,44 @@ ROWS_OF_FULL_SCHEDULE = 5_000
 SMALLEST_SHARE_OF_SCHEDULE = 0.02
 
 
+class Rows(NamedTuple):
+    """What there is to learn from."""
+
+    x: Tensor  # scaled, (n, D)
+    y: Tensor  # encoded, (n,)
+    weight: Tensor | None  # (n,)
+    gates: Gates
+
+
 class Fitted(NamedTuple):
     """What training leaves an estimator with."""
 
     model: GateModel
-    union: list[int]  # the columns that the model reads
+    union: list[int]  # the features (gates) that the model reads
     penalty: float
     path: Path
     history: list[Record]
 
 
-def train(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
-    """Train on scaled rows x (n, d) and encoded targets y (n,) as an estimator's words say."""
-    if words["objective"] == "honest":
-        return _combined(_train_honest(_with_defaults(words), x, y, task, k, seed))
+def train(
+    words: dict[str, Any],
+    x: Tensor,
+    y: Tensor,
+    task: Task,
+    k: int | None,
+    seed: int,
+    gates: Gates,
+    weight: Tensor | None = None,
+) -> Fitted:
+    """Train on scaled rows x (n, D), encoded targets y (n,) and weights (n,) as an estimator's words say."""
+    words, rows = _with_defaults(words), Rows(x, y, weight, gates)
+    if words["objective"] == "honest" and not gates.known:
+        return _combined(_train_honest(words, rows, task, k, seed, words["n_models"]))
+    # What is known about gates is of one union: members that screen for themselves train one after the other.
     seeds = spawn_seeds(seed, words["n_models"]) if words["n_models"] > 1 else [seed]
-    return _combined([_train_joint(_with_defaults(words), x, y, task, k, s) for s in seeds])
+    if words["objective"] == "honest":
+        return _combined([_train_honest(words, rows, task, k, s, 1)[0] for s in seeds])
+    return _combined([_train_joint(words, rows, task, k, s) for s in seeds])
 
 
 def _combined(fits: list[Fitted]) -> Fitted:
@@ -87,6 +110,7 @@ def honest_words(words: dict[str, Any], n: int, k: int | None) -> dict[str, Any]
         covariance=words["covariance"],
         rank=words["rank"],
         k=k,
+        min_features=words.get("min_features", 0),
         predictor=PredictorSettings(hidden=words["predict_hidden"], batch_size=words["batch_size"]),
     )
     return {
@@ -98,30 +122,39 @@ def honest_words(words: dict[str, Any], n: int, k: int | None) -> dict[str, Any]
     }
 
 
-def _train_honest(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> list[Fitted]:
+def _train_honest(
+    words: dict[str, Any], rows: Rows, task: Task, k: int | None, seed: int, n_models: int
+) -> list[Fitted]:
     """All models side by side, as replicas: each has its own folds, weights and draws."""
-    arguments, n_models = honest_words(words, len(x), k), words["n_models"]
+    arguments = honest_words(words, len(rows.x), k)
+    x, y = (value.expand(n_models, *value.shape) for value in (rows.x, rows.y))
+    weight = None if rows.weight is None else rows.weight.expand(n_models, -1)
+    task = task.to(rows.x.device)
     with progress_bar(arguments["schedule"].total, "training", bool(words["verbose"])) as bar:
-        rows, target = x.expand(n_models, *x.shape), y.expand(n_models, *y.shape)
-        fit = fit_honest(rows, target, task, **arguments, seed=seed, report=bar.update)
+        fit = fit_honest(x, y, task, **arguments, seed=seed, gates=rows.gates, weight=weight, report=bar.update)
     paths = [choice.path if choice else {} for choice in fit.choices]
     return [Fitted(fit.model(i), fit.union(i), fit.penalty(i), paths[i], fit.history[i]) for i in range(n_models)]
 
 
-def _train_joint(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int | None, seed: int) -> Fitted:
-    d = x.shape[1]
+def _train_joint(words: dict[str, Any], rows: Rows, task: Task, k: int | None, seed: int) -> Fitted:
+    x, gates, d = rows.x, rows.gates, rows.gates.n
+    of_input = None if gates.of_input is None else gates.of_input.numpy()
     architecture = Architecture(
         n_features=d,
         n_outputs=task.n_outputs,
+        output_kind=task.kind,
         k=k,
         covariance=words["covariance"],
         rank=min(words["rank"], d),
-        blocks=correlated_blocks(x.cpu().numpy()) if words["covariance"] == "block" else (),
+        blocks=correlated_blocks(x.cpu().numpy(), of_input=of_input) if words["covariance"] == "block" else (),
         temperature=float(words["temperature"]),
         choice_hidden=words["choice_hidden"],
         predict_hidden=words["predict_hidden"],
         activation=words["activation"],
         loadings_activation=words["loadings_activation"],
+        gate_of_input=() if of_input is None else tuple(of_input.tolist()),
+        forced=() if gates.forced is None else tuple(torch.nonzero(gates.forced).squeeze(1).tolist()),
+        min_features=words.get("min_features", 0),
     )
     if k is not None:
         architecture = replace(
@@ -137,13 +170,16 @@ def _train_joint(words: dict[str, Any], x: Tensor, y: Tensor, task: Task, k: int
         patience=words["patience"],
         verbose=bool(words["verbose"]),
     )
-    split = _split(x, y, words["validation_fraction"], seed)
-    fit = fit_joint(split, task, architecture, words.get("penalty", 0.0), settings, seed)
+    split = _split(rows, words["validation_fraction"], seed)
+    cost = None if gates.cost is None else gates.cost.to(x.device)
+    fit = fit_joint(split, task.to(x.device), architecture, words.get("penalty", 0.0), settings, seed, cost)
     return Fitted(fit.model, list(range(d)), fit.penalty, fit.path, fit.history)
 
 
-def _split(x: Tensor, y: Tensor, fraction: float, seed: int) -> Split:
+def _split(rows: Rows, fraction: float, seed: int) -> Split:
+    x, y, weight = rows.x, rows.y, rows.weight
     n_held = round(fraction * len(x)) if len(x) >= FEWEST_ROWS_TO_SPLIT else 0
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed)).to(x.device)
     held, kept = order[:n_held], order[n_held:]
-    return Split(x[kept], y[kept], x[held], y[held])
+    of_kept, of_held = (None if weight is None else weight[part] for part in (kept, held))
+    return Split(x[kept], y[kept], x[held], y[held], of_kept, of_held)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from typing import Any
 
@@ -32,12 +34,22 @@ SHARED: Constraints = {
     "device": [StrOptions(set(DEVICES))],
     "random_state": ["random_state"],
     "verbose": ["verbose"],
+    # What these hold is checked against the table's columns: see `gating`.
+    "groups": [None, list, tuple],
+    "forced": [None, list, tuple],
+    "forbidden": [None, list, tuple],
 }
 
 SELECTOR: Constraints = {
     "penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
     **SHARED,
+    "costs": [None, dict, "array-like"],
+    "min_features": [Interval(Integral, 0, None, closed="left")],
 }
+
+CLASSIFIER: Constraints = {"class_weight": [None, dict, StrOptions({"balanced"})]}
+
+REGRESSOR: Constraints = {"loss": [StrOptions({"squared", "poisson", "cox"})]}
 
 RANKER: Constraints = {
     "k": [None, Interval(Integral, 1, None, closed="left")],
@@ -45,3 +57,18 @@ RANKER: Constraints = {
     "step_exponent": [Interval(Real, 0, 1, closed="left")],
     "correlation_strength": [Interval(Real, 0, None, closed="left")],
 }
+
+
+def with_words_of(base: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a constructor of (self, *, own words, **words) the signature that has the words of `base` too.
+
+    scikit-learn reads the words off the signature.
+    """
+
+    def decorate(constructor: Callable[..., None]) -> Callable[..., None]:
+        own = [p for p in signature(constructor).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        others = [p for p in signature(base).parameters.values() if p.name != "self"]
+        constructor.__signature__ = Signature([*own, *others])  # type: ignore[attr-defined]
+        return constructor
+
+    return decorate

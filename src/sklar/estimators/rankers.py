@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,9 @@ from torch import Tensor
 
 from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.frames import frame_like
-from sklar.estimators.parameters import RANKER
+from sklar.estimators.parameters import CLASSIFIER, RANKER, REGRESSOR, with_words_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
+from sklar.model.gates import Gates
 from sklar.model.selection import GateModel
 from sklar.model.topk_mask import ranking
 from sklar.training.runtime import generator_on, resolve_device
@@ -52,6 +53,9 @@ class CopulaRanker(CopulaEstimator):
         self,
         *,
         k: int | None = None,
+        groups: Sequence[Sequence[str | int]] | None = None,
+        forced: Sequence[str | int] | None = None,
+        forbidden: Sequence[str | int] | None = None,
         objective: str = "honest",
         covariance: str = "low-rank",
         rank: int = 8,
@@ -75,6 +79,9 @@ class CopulaRanker(CopulaEstimator):
         verbose: bool | int = False,
     ) -> None:
         self.k = k
+        self.groups = groups
+        self.forced = forced
+        self.forbidden = forbidden
         self.objective = objective
         self.covariance = covariance
         self.rank = rank
@@ -103,10 +110,14 @@ class CopulaRanker(CopulaEstimator):
 
     @_WordAndMethod
     def rank(self, X: Any) -> np.ndarray:
-        """The k features that decide each row, best first, as column numbers: int (n, k)."""
+        """The k features that decide each row, best first, as column numbers: int (n, k).
+
+        A group of columns is one feature, and its first column stands for it.
+        """
         rows = self._check_rows(X)
         k = self._fitted_k()
-        return self.union_[self._map_rows(rows, lambda model, x: ranking(model.scores(x), k), k, int)]
+        first = self.union_[np.searchsorted(self.union_gates_, np.arange(self.model_.architecture.n_features))]
+        return first[self._map_rows(rows, lambda model, x: ranking(model.scores(x), k), k, int)]
 
     def rank_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
         """The places that the models give the features of `rank`, lowest and highest: int (n, k, 2).
@@ -152,11 +163,14 @@ class CopulaRanker(CopulaEstimator):
         """The k of the fit; the word may have changed since."""
         return int(self.model_.architecture.k or 0)
 
-    def _features_per_row(self) -> int:
-        d = self.n_features_in_
+    def _features_per_row(self, gates: Gates) -> int:
+        d, n_forced = gates.n, 0 if gates.forced is None else int(gates.forced.sum())
         if self.k is not None and self.k > d:
             raise ValueError(f"k must be at most the number of features; got k={self.k} for {d} features")
-        return min(DEFAULT_K, d) if self.k is None else int(self.k)
+        k = min(max(DEFAULT_K, n_forced), d) if self.k is None else int(self.k)
+        if k < n_forced:
+            raise ValueError(f"k must be at least the number of forced features; got k={k} for {n_forced}")
+        return k
 
 
 class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
@@ -184,11 +198,19 @@ class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
     ((300, 2), {2})
     """
 
+    _parameter_constraints = {**RANKER, **CLASSIFIER}
+
+    @with_words_of(CopulaRanker.__init__)
+    def __init__(self, *, class_weight: dict[Any, float] | str | None = None, **words: Any) -> None:
+        super().__init__(**words)
+        self.class_weight = class_weight
+
 
 class CopulaRankerRegressor(RegressorTask, CopulaRanker):
     """For every row, the k features that decide its value, best first.
 
-    The words are those of `CopulaRankerClassifier`; the loss is the squared error of the standardised target.
+    The words are those of `CopulaRankerClassifier`, with `loss` for `class_weight`: "squared" (the squared error of the
+    standardised target), "poisson" or "cox", as in `CopulaSelectorRegressor`.
 
     Examples
     --------
@@ -198,3 +220,10 @@ class CopulaRankerRegressor(RegressorTask, CopulaRanker):
     >>> CopulaRankerRegressor(k=1, max_epochs=5, random_state=0).fit(X, X[:, 0] * 3).rank(X).shape
     (200, 1)
     """
+
+    _parameter_constraints = {**RANKER, **REGRESSOR}
+
+    @with_words_of(CopulaRanker.__init__)
+    def __init__(self, *, loss: str = "squared", **words: Any) -> None:
+        super().__init__(**words)
+        self.loss = loss

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 
 from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.frames import frame_like
-from sklar.estimators.parameters import SELECTOR
+from sklar.estimators.parameters import CLASSIFIER, REGRESSOR, SELECTOR, with_words_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
+from sklar.model.gates import Gates
 
 
 class CopulaSelector(CopulaEstimator):
@@ -22,6 +25,11 @@ class CopulaSelector(CopulaEstimator):
         self,
         *,
         penalty: float | str = "auto",
+        groups: Sequence[Sequence[str | int]] | None = None,
+        forced: Sequence[str | int] | None = None,
+        forbidden: Sequence[str | int] | None = None,
+        costs: Mapping[str | int, float] | ArrayLike | None = None,
+        min_features: int = 0,
         objective: str = "honest",
         covariance: str = "low-rank",
         rank: int = 8,
@@ -43,6 +51,11 @@ class CopulaSelector(CopulaEstimator):
         verbose: bool | int = False,
     ) -> None:
         self.penalty = penalty
+        self.groups = groups
+        self.forced = forced
+        self.forbidden = forbidden
+        self.costs = costs
+        self.min_features = min_features
         self.objective = objective
         self.covariance = covariance
         self.rank = rank
@@ -72,8 +85,11 @@ class CopulaSelector(CopulaEstimator):
         proba = self._per_feature(rows, lambda model, x: torch.sigmoid(model.scores(x)), float)
         return frame_like(X, proba, self._names())
 
-    def _features_per_row(self) -> None:
-        return None
+    def _features_per_row(self, gates: Gates) -> None:
+        if self.min_features > gates.n:
+            raise ValueError(
+                f"min_features must be at most the number of features; got {self.min_features} for {gates.n}"
+            )
 
 
 class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
@@ -84,6 +100,16 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     penalty : float or "auto", default "auto"
         Price of one feature (lambda), in units of the loss. "auto" trains a path of penalties side by side and
         keeps the sparsest within one standard error of the best held-out loss.
+    groups : list of lists of columns, or None
+        Columns that are selected together, by name or number: one gate, and the price of one feature.
+    forced, forbidden : list of columns, or None
+        Always selected; never selected, nor read at all. One forced column forces its group.
+    costs : dict of column to price, one number a column, or None
+        The penalty of a feature is lambda times its price; 1 where none is given. A group has its dearest column's.
+    class_weight : dict of class to weight, "balanced" or None
+        What the rows of a class count; "balanced" makes all classes count the same.
+    min_features : int, default 0
+        A row with fewer features gets its most probable ones, up to so many.
     objective : "honest" or "joint", default "honest"
         "honest" learns through predictors that no mask can tell anything about its row, so a selection cannot leak
         the label. "joint" is the paper's: both networks minimise one loss.
@@ -128,6 +154,7 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     path_ : the penalties tried, as columns penalty, loss, error, mean_features; empty for a given penalty
     history_ : one record an epoch (joint) or a part of the training (honest)
     union_ : the columns that the model reads; the others were screened away and are never selected
+    encoding_ : how columns became inputs: `categories`, `missing`, `scaling` (see `sklar.estimators.encoding`)
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples
@@ -140,12 +167,24 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     (300, 11)
     """
 
+    _parameter_constraints = {**SELECTOR, **CLASSIFIER}
+
+    @with_words_of(CopulaSelector.__init__)
+    def __init__(self, *, class_weight: dict[Any, float] | str | None = None, **words: Any) -> None:
+        super().__init__(**words)
+        self.class_weight = class_weight
+
 
 class CopulaSelectorRegressor(RegressorTask, CopulaSelector):
     """For every row, the few features that decide its value.
 
-    The words are those of `CopulaSelectorClassifier`; the loss is the squared error of the standardised target,
-    so a penalty is a share of the target's variance.
+    The words are those of `CopulaSelectorClassifier`, with `loss` for `class_weight`; y may have several columns.
+
+    Parameters
+    ----------
+    loss : "squared", "poisson" or "cox"
+        The squared error of the standardised target, so that a penalty is a share of the target's variance; counts; or
+        times to an event, y then being a structured array of a bool (event seen) and a time.
 
     Examples
     --------
@@ -156,3 +195,10 @@ class CopulaSelectorRegressor(RegressorTask, CopulaSelector):
     >>> selector.predict(X).shape
     (200,)
     """
+
+    _parameter_constraints = {**SELECTOR, **REGRESSOR}
+
+    @with_words_of(CopulaSelector.__init__)
+    def __init__(self, *, loss: str = "squared", **words: Any) -> None:
+        super().__init__(**words)
+        self.loss = loss

@@ -29,7 +29,7 @@ def by_columns(X: Any) -> Any:
 def like(X: Any, inside: np.ndarray, columns: np.ndarray, n_features: int) -> Any:
     """Values of some columns (n, w) at full width (n, d), 0 elsewhere: sparse where X is, else dense."""
     if not sparse.issparse(X):
-        if inside.shape[1] == n_features:
+        if np.array_equal(columns, np.arange(n_features)):
             return inside
         wide: np.ndarray = np.zeros((len(inside), n_features), dtype=inside.dtype)
         wide[:, columns] = inside

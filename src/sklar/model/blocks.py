@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 
-def correlated_blocks(X: np.ndarray, threshold: float = 0.3) -> tuple[tuple[int, ...], ...]:
+def correlated_blocks(
+    X: np.ndarray, threshold: float = 0.3, of_input: np.ndarray | None = None
+) -> tuple[tuple[int, ...], ...]:
     """Group features by agglomerative clustering (average linkage) on 1 - |correlation|.
 
-    Features of mean absolute correlation above `threshold` share a block; constant features stand alone.
+    Features of mean absolute correlation above `threshold` share a block; constant features stand alone. Where a
+    feature is several columns of X (`of_input` gives the feature of each), its strongest correlation counts.
 
     Examples
     --------
@@ -18,13 +21,16 @@ def correlated_blocks(X: np.ndarray, threshold: float = 0.3) -> tuple[tuple[int,
     """
     from sklearn.cluster import AgglomerativeClustering
 
-    n_features = X.shape[1]
-    if n_features == 1:
+    if X.shape[1] == 1 or (of_input is not None and of_input.max() == 0):
         return ((0,),)
     centred = X - X.mean(axis=0)
     norms = np.sqrt((centred**2).sum(axis=0))
     unit = centred / np.where(norms > 0, norms, 1)
-    distance = np.clip(1 - np.abs(unit.T @ unit), 0, 1)
+    correlation = np.abs(unit.T @ unit)
+    if of_input is not None:
+        starts = np.searchsorted(of_input, np.arange(of_input.max() + 1))
+        correlation = np.maximum.reduceat(np.maximum.reduceat(correlation, starts, axis=0), starts, axis=1)
+    distance = np.clip(1 - correlation, 0, 1)
     np.fill_diagonal(distance, 0)
     clustering = AgglomerativeClustering(
         n_clusters=None, metric="precomputed", linkage="average", distance_threshold=1 - threshold

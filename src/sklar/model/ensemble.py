@@ -1,19 +1,19 @@
 """Several models of one table, trained from different seeds, as one: what most of them say, and how many do.
 
-Each member reads columns of its own (its union); the ensemble reads all of them. A member has nothing to say about a
+Each member reads features of its own (its union); the ensemble reads all of them. A member has nothing to say about a
 feature that it does not read: its gate is shut.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import log_softmax
 
-from sklar.model.honest_model import HonestArchitecture, HonestModel
+from sklar.model.honest_model import HonestArchitecture, HonestModel, mean_output
 from sklar.model.networks import Choice
 from sklar.model.selection import Architecture, GateModel, SelectionModel
 from sklar.model.topk_mask import places
@@ -23,18 +23,20 @@ SHUT = -30.0  # the score of a feature that a member does not read
 
 @dataclass(frozen=True)
 class EnsembleArchitecture(Architecture):
-    """The members' architectures, and the columns that each reads among those of the ensemble."""
+    """The members' architectures, and the features (gates) that each reads among those of the ensemble."""
 
     honest: bool = True
     members: tuple[Architecture, ...] = ()
     columns: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        """From a file, members come as words and columns as lists."""
+        """From a file, members come as words and tuples as lists."""
         kind = HonestArchitecture if self.honest else Architecture
-        members = [kind(**{**m, "blocks": _tuples(m["blocks"])}) if isinstance(m, dict) else m for m in self.members]
+        members = [kind(**_with_tuples(m)) if isinstance(m, dict) else m for m in self.members]
         object.__setattr__(self, "members", tuple(members))
         object.__setattr__(self, "columns", _tuples(self.columns))
+        for name in ("gate_of_input", "forced"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
 
 class EnsembleChoice(NamedTuple):
@@ -64,23 +66,30 @@ class EnsembleModel(GateModel):
     architecture: EnsembleArchitecture
 
     def __init__(self, architecture: EnsembleArchitecture, generator: torch.Generator | None = None) -> None:
-        super().__init__()
-        a = self.architecture = architecture
-        kind = HonestModel if a.honest else SelectionModel
-        self.members = nn.ModuleList(kind(member, generator) for member in a.members)  # type: ignore[arg-type]
+        super().__init__(architecture)
+        kind = HonestModel if architecture.honest else SelectionModel
+        self.members = nn.ModuleList(kind(member, generator) for member in architecture.members)  # type: ignore[arg-type]
+        self._inputs = [_inputs_of(architecture.gate_of_input, gates) for gates in architecture.columns]
 
     @classmethod
     def of(cls, members: list[GateModel], unions: list[list[int]]) -> tuple[EnsembleModel, list[int]]:
-        """The ensemble of trained members that read these columns of a table, and the columns that it reads."""
+        """The ensemble of trained members that read these features (gates) of a table, and those that it reads."""
         union = sorted(set().union(*unions))
         place = {column: index for index, column in enumerate(union)}
         first = members[0].architecture
+        widths = dict(pair for m, read in zip(members, unions, strict=True) for pair in _widths(m.architecture, read))
+        forced = {read[gate] for m, read in zip(members, unions, strict=True) for gate in m.architecture.forced}
+        of_input = [gate for gate, column in enumerate(union) for _ in range(widths[column])]
         architecture = EnsembleArchitecture(
             n_features=len(union),
             n_outputs=first.n_outputs,
             k=first.k,
             choice_hidden=first.choice_hidden,
             predict_hidden=first.predict_hidden,
+            output_kind=first.output_kind,
+            gate_of_input=() if len(of_input) == len(union) else tuple(of_input),
+            forced=tuple(sorted(place[column] for column in forced)),
+            min_features=first.min_features,
             honest=isinstance(members[0], HonestModel),
             members=tuple(member.architecture for member in members),
             columns=tuple(tuple(place[column] for column in read) for read in unions),
@@ -104,7 +113,7 @@ class EnsembleModel(GateModel):
 
     def gates(self, x: Tensor) -> EnsembleChoice:  # type: ignore[override]
         """Everything that the members say."""
-        choices = [member.gates(x[..., columns]) for member, columns in self._parts()]
+        choices = [member.gates(x[..., inputs]) for member, inputs in self._readers()]
         return EnsembleChoice(self._combined([self._widened(c.scores, i) for i, c in enumerate(choices)]), choices)
 
     def sample(self, choice: EnsembleChoice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:  # type: ignore[override]
@@ -128,10 +137,9 @@ class EnsembleModel(GateModel):
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """The mean of what the members predict: of probabilities (as logarithms), or of values."""
-        outputs = torch.cat([member.output(x[..., c], mask[..., c]) for member, c in self._parts()])  # (M, n, out)
-        if self.architecture.n_outputs == 1:
-            return outputs.mean(0, keepdim=True)
-        return torch.logsumexp(log_softmax(outputs, dim=-1), dim=0, keepdim=True)
+        read = zip(self._readers(), self.architecture.columns, strict=True)
+        outputs = [member.output(x[..., inputs], mask[..., list(gates)]) for (member, inputs), gates in read]
+        return mean_output(torch.cat(outputs), self.architecture)
 
     def _combined(self, scores: list[Tensor]) -> Tensor:
         if self.architecture.k is None:
@@ -139,7 +147,11 @@ class EnsembleModel(GateModel):
         return -torch.stack([places(s).to(s.dtype) for s in scores]).mean(0)
 
     def _member_scores(self, x: Tensor) -> list[Tensor]:
-        return [self._widened(member.scores(x[..., c]), i) for i, (member, c) in enumerate(self._parts())]
+        return [self._widened(member.scores(x[..., inputs]), i) for i, (member, inputs) in enumerate(self._readers())]
+
+    def _readers(self) -> list[tuple[GateModel, list[int]]]:
+        """The members with the inputs that each reads."""
+        return list(zip(self.members, self._inputs, strict=True))  # type: ignore[arg-type]
 
     def _parts(self) -> list[tuple[GateModel, list[int]]]:
         return [(m, list(c)) for m, c in zip(self.members, self.architecture.columns, strict=True)]  # type: ignore[misc]
@@ -153,3 +165,22 @@ class EnsembleModel(GateModel):
 
 def _tuples(lists: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(part) for part in lists)
+
+
+def _with_tuples(words: dict[str, Any]) -> dict[str, Any]:
+    """An architecture's words as they were before they went to a file."""
+    flat: dict[str, Any] = {name: tuple(words[name]) for name in ("gate_of_input", "forced") if name in words}
+    return {**words, **flat, "blocks": _tuples(words["blocks"])}
+
+
+def _widths(architecture: Architecture, read: list[int]) -> list[tuple[int, int]]:
+    """The number of inputs of each feature that a member reads."""
+    counts = Counter(architecture.gate_of_input or range(len(read)))
+    return [(column, counts[gate]) for gate, column in enumerate(read)]
+
+
+def _inputs_of(gate_of_input: tuple[int, ...], gates: tuple[int, ...]) -> list[int]:
+    """The inputs of some gates, gate by gate."""
+    if not gate_of_input:
+        return list(gates)
+    return [number for gate in gates for number, own in enumerate(gate_of_input) if own == gate]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -10,6 +11,7 @@ from torch.nn.functional import log_softmax
 
 from sklar.model.binary_mask import best_of_groups
 from sklar.model.covariance import Covariance, Independent, LowRank
+from sklar.model.gates import open_forced
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import Choice, ChoiceNet
 from sklar.model.selection import Architecture, GateModel
@@ -28,10 +30,14 @@ class HonestModel(GateModel):
     architecture: HonestArchitecture
 
     def __init__(self, architecture: HonestArchitecture, generator: torch.Generator | None = None) -> None:
-        super().__init__()
-        a = self.architecture = architecture
-        self.choice = ChoiceNet(a.n_features, a.choice_hidden, activation=a.activation, generator=generator)
-        self.predictors = MaskedPredictor(a.n_features, a.predict_hidden, a.n_outputs, a.n_folds, generator)
+        super().__init__(architecture)
+        a = architecture
+        self.choice = ChoiceNet(
+            a.n_features, a.choice_hidden, n_inputs=a.n_inputs, activation=a.activation, generator=generator
+        )
+        self.predictors = MaskedPredictor(
+            a.n_features, a.predict_hidden, a.n_outputs, a.n_folds, generator, self.gate_of_input
+        )
         self.loadings = nn.Parameter(torch.zeros(a.n_features, a.rank))
         self.substitutes: Tensor
         # which features stand for each other, so that one of them is enough for a row
@@ -43,7 +49,7 @@ class HonestModel(GateModel):
 
     def scores(self, x: Tensor) -> Tensor:
         """ChoiceNet's scores."""
-        return self.choice(x).scores
+        return open_forced(self.choice(x).scores, self.forced)
 
     def covariance(self, choice: Choice) -> Covariance:
         """L L^T + I."""
@@ -58,9 +64,22 @@ class HonestModel(GateModel):
         return best_of_groups(mask, scores, self.substitutes)
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
-        """The mean of the fold predictors: of their probabilities (as logarithms), or of their values."""
+        """The mean of the fold predictors."""
         folds = self.architecture.n_folds
         outputs = self.predictors(x.expand(folds, -1, -1), mask.expand(folds, -1, -1))  # (F, n, out)
-        if self.architecture.n_outputs == 1:
-            return outputs.mean(0, keepdim=True)
+        return mean_output(outputs, self.architecture)
+
+
+def mean_output(outputs: Tensor, architecture: Architecture) -> Tensor:
+    """The mean of what M networks predict, of probabilities or rates (as logarithms), or of values: (1, n, out).
+
+    outputs : (M, n, out)
+    """
+    kind = architecture.output_kind
+    if kind == "classes" or (not kind and architecture.n_outputs > 1):
         return torch.logsumexp(log_softmax(outputs, dim=-1), dim=0, keepdim=True)
+    if kind == "labels":
+        return torch.logit(outputs.sigmoid().mean(0, keepdim=True), eps=1e-7)
+    if kind == "counts":
+        return torch.logsumexp(outputs, dim=0, keepdim=True) - math.log(len(outputs))
+    return outputs.mean(0, keepdim=True)

@@ -2,6 +2,7 @@
 
 Its input is [x * z, z - 1/2], so that "absent" and "zero" differ. Flipping one gate changes the first layer's
 pre-activation by a rank-one step, so that asking "and with feature i flipped?" costs one small layer, not d inputs.
+A gate may open several inputs (see `gates`); its step is then the sum of theirs.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from sklar.model.gates import inputs_of, renumbered, to_inputs
 from sklar.model.networks import StackedLinear
 
 
 class MaskedPredictor(nn.Module):
-    """R networks 2d - h - h - out; rows (R, n, d) and masks (R, n, d) -> (R, n, out)."""
+    """R networks D + d - h - h - out; rows (R, n, D) and masks (R, n, d) -> (R, n, out)."""
 
     def __init__(
         self,
@@ -22,10 +24,14 @@ class MaskedPredictor(nn.Module):
         n_outputs: int,
         replicas: int = 1,
         generator: torch.Generator | None = None,
+        gate_of_input: Tensor | None = None,
     ) -> None:
         super().__init__()
         self.n_features = n_features
-        self.first = StackedLinear(replicas, 2 * n_features, hidden, generator)
+        self.n_inputs = n_features if gate_of_input is None else len(gate_of_input)
+        self.gate_of_input: Tensor | None
+        self.register_buffer("gate_of_input", gate_of_input, persistent=False)
+        self.first = StackedLinear(replicas, self.n_inputs + n_features, hidden, generator)
         self.second = StackedLinear(replicas, hidden, hidden, generator)
         self.last = StackedLinear(replicas, hidden, n_outputs, generator)
         self.first.start(2**0.5, 0.0, generator)
@@ -38,24 +44,31 @@ class MaskedPredictor(nn.Module):
 
     def before_activation(self, x: Tensor, mask: Tensor) -> Tensor:
         """The first layer's pre-activation: (R, n, h)."""
-        return self.first(torch.cat([x * mask, mask - 0.5], dim=-1))
+        return self.first(torch.cat([x * to_inputs(mask, self.gate_of_input), mask - 0.5], dim=-1))
 
     def after_first(self, hidden: Tensor) -> Tensor:
         """From the first pre-activation to the output."""
         return self.last(torch.relu(self.second(torch.relu(hidden))))
 
-    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor) -> Tensor:
+    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor, among: slice = slice(None)) -> Tensor:
         """What flipping gate i adds to the first pre-activation, for each i in `index` (R, n, K): (R, n, K, h).
 
-        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2.
+        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2. `among` may say where all inputs of
+        these gates stand, which saves looking at the others.
         """
         replicas, n, count = index.shape
         width = self.first.weight.shape[-1]
         rows = index.reshape(replicas, n * count, 1).expand(-1, -1, width)
-        value, shown = x.gather(-1, index).unsqueeze(-1), mask.gather(-1, index).unsqueeze(-1)  # (R, n, K, 1)
-        of_value = self.first.weight[:, : self.n_features].gather(1, rows).view(replicas, n, count, width)
-        of_mask = self.first.weight[:, self.n_features :].gather(1, rows).view(replicas, n, count, width)
-        return (of_value * value + of_mask) * (1 - 2 * shown)
+        shown = mask.gather(-1, index).unsqueeze(-1)  # (R, n, K, 1)
+        of_mask = self.first.weight[:, self.n_inputs :].gather(1, rows).view(replicas, n, count, width)
+        if self.gate_of_input is None:
+            of_value = self.first.weight[:, : self.n_inputs].gather(1, rows).view(replicas, n, count, width)
+            of_value = of_value * x.gather(-1, index).unsqueeze(-1)
+        else:
+            own = x[..., among].unsqueeze(2) * (self.gate_of_input[among] == index.unsqueeze(-1))  # (R, n, K, D)
+            weight = self.first.weight[:, : self.n_inputs][:, among]
+            of_value = (own.flatten(1, 2) @ weight).view(replicas, n, count, width)
+        return (of_value + of_mask) * (1 - 2 * shown)
 
     def flip_steps(self, x: Tensor, mask: Tensor, part: slice) -> Tensor:
         """The same for each i of a range of features, the same for all rows: nothing is gathered."""
@@ -70,15 +83,23 @@ class MaskedPredictor(nn.Module):
         return self.after_first(moved).unflatten(1, step.shape[1:3])
 
     @torch.no_grad()
-    def only(self, columns: Tensor) -> MaskedPredictor:
-        """The same predictors where all but the columns (R, w) are hidden for good: R networks of w features."""
-        replicas, width = columns.shape
+    def only(self, keep: Tensor) -> MaskedPredictor:
+        """The same predictors where all but the features (R, w) are hidden for good: R networks of w features.
+
+        Where a gate opens several inputs, all replicas keep the same features.
+        """
+        replicas, width = keep.shape
         hidden, n_outputs = self.first.weight.shape[-1], self.last.weight.shape[-1]
-        narrow = MaskedPredictor(width, hidden, n_outputs, replicas, torch.Generator()).to(columns.device)
+        inputs, of_input = keep, None
+        if self.gate_of_input is not None:
+            inputs = inputs_of(self.gate_of_input, keep[0]).expand(replicas, -1)
+            of_input = renumbered(self.gate_of_input, keep[0])
+            of_input = None if len(of_input) == width else of_input
+        narrow = MaskedPredictor(width, hidden, n_outputs, replicas, torch.Generator(), of_input).to(keep.device)
         state = self.state_dict()
-        rows = torch.cat([columns, columns + self.n_features], dim=1).unsqueeze(-1).expand(-1, -1, hidden)
-        kept, of_mask = state["first.weight"].gather(1, rows), state["first.weight"][:, self.n_features :]
+        rows = torch.cat([inputs, keep + self.n_inputs], dim=1).unsqueeze(-1).expand(-1, -1, hidden)
+        kept, of_mask = state["first.weight"].gather(1, rows), state["first.weight"][:, self.n_inputs :]
         # A hidden gate still enters as z - 1/2 = -1/2: that becomes part of the bias.
-        gone = of_mask.sum(1, keepdim=True) - kept[:, width:].sum(1, keepdim=True)
+        gone = of_mask.sum(1, keepdim=True) - kept[:, narrow.n_inputs :].sum(1, keepdim=True)
         narrow.load_state_dict({**state, "first.weight": kept, "first.bias": state["first.bias"] - 0.5 * gone})
         return narrow

@@ -73,7 +73,7 @@ class Choice(NamedTuple):
 class ChoiceNet(nn.Module):
     """d - h - h - heads: the scores alpha and, for a copula, the entries of L and sigma.
 
-    `n_extra` inputs may follow the features: what a row is told besides.
+    A feature may be several inputs (`n_inputs` in all), and `n_extra` may follow: what a row is told besides.
 
     The paper's text puts tanh on L and ReLU on sigma, its Algorithm 4 the reverse: `loadings_activation`
     chooses L's, and sigma gets the other. ReLU loadings can only make correlations positive.
@@ -84,6 +84,7 @@ class ChoiceNet(nn.Module):
         n_features: int,
         hidden: int,
         *,
+        n_inputs: int | None = None,
         n_extra: int = 0,
         n_loadings: int = 0,
         with_sigma: bool = False,
@@ -96,14 +97,14 @@ class ChoiceNet(nn.Module):
         self.activation = ACTIVATIONS[activation]
         self.loadings_activation = ACTIVATIONS[loadings_activation]
         self.sigma_activation = ACTIVATIONS["relu" if loadings_activation == "tanh" else "tanh"]
-        self.first = StackedLinear(replicas, n_features + n_extra, hidden, generator)
+        self.first = StackedLinear(replicas, (n_inputs or n_features) + n_extra, hidden, generator)
         self.second = StackedLinear(replicas, hidden, hidden, generator)
         self.scores = StackedLinear(replicas, hidden, n_features, generator)
         self.loadings = StackedLinear(replicas, hidden, n_loadings, generator) if n_loadings else None
         self.sigma = StackedLinear(replicas, hidden, n_features, generator) if with_sigma else None
 
     def forward(self, x: Tensor, heads: bool = True, factored: bool = False) -> Choice:
-        """Scores for every row of x (R, n, d); with `heads`, the copula's parameters too.
+        """Scores for every row of x (R, n, D); with `heads`, the copula's parameters too.
 
         With `factored` L is not made, and the hidden units it would be made of are returned instead.
         """

@@ -19,6 +19,7 @@ from sklar.model.covariance import (
     Independent,
     LowRank,
 )
+from sklar.model.gates import open_forced, to_inputs
 from sklar.model.networks import Choice, ChoiceNet, PredictNet
 
 COVARIANCES = ("low-rank", "full", "block", "independent")
@@ -42,6 +43,15 @@ class Architecture:
     activation: str = "relu"
     loadings_activation: str = "tanh"
     replicas: int = 1
+    gate_of_input: tuple[int, ...] = ()  # the gate of each input; (): every feature is one input
+    output_kind: str = ""  # what an output means (see `training.objectives`); "": one is a value, several are classes
+    forced: tuple[int, ...] = ()  # gates that are always open
+    min_features: int = 0  # a row shows at least so many (binary mask)
+
+    @property
+    def n_inputs(self) -> int:
+        """Inputs of the networks."""
+        return len(self.gate_of_input) or self.n_features
 
 
 class Forward(NamedTuple):
@@ -59,9 +69,19 @@ class GateModel(nn.Module):
     """
 
     architecture: Architecture
+    gate_of_input: Tensor | None
+    forced: Tensor | None  # bool (d,)
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        a = self.architecture = architecture
+        of_input = torch.tensor(a.gate_of_input) if a.gate_of_input else None
+        forced = torch.isin(torch.arange(a.n_features), torch.tensor(a.forced)) if a.forced else None
+        self.register_buffer("gate_of_input", of_input, persistent=False)
+        self.register_buffer("forced", forced, persistent=False)
 
     def gates(self, x: Tensor) -> Choice:
-        """Scores and the copula's parameters for the rows of x (R, n, d)."""
+        """Scores and the copula's parameters for the rows of x (R, n, D)."""
         raise NotImplementedError
 
     def covariance(self, choice: Choice) -> Covariance:
@@ -94,9 +114,7 @@ class GateModel(nn.Module):
 
     def decide(self, scores: Tensor) -> Tensor:
         """The mask without noise: bool, like scores."""
-        if self.architecture.k is None:
-            return binary_mask.most_probable_mask(scores)
-        return topk_mask.hard_topk(scores, self.architecture.k)
+        return decided(scores, self.architecture.k, self.architecture.min_features)
 
     def votes(self, x: Tensor) -> Tensor:
         """The share of models that select each feature, here of one: (1, n, d)."""
@@ -107,16 +125,25 @@ class GateModel(nn.Module):
         return topk_mask.places(self.scores(x))
 
 
+def decided(scores: Tensor, k: int | None, min_features: int = 0) -> Tensor:
+    """The k largest scores, or those above 0 and at least the `min_features` largest: bool, like scores."""
+    if k is not None:
+        return topk_mask.hard_topk(scores, k)
+    mask = binary_mask.most_probable_mask(scores)
+    return mask | topk_mask.hard_topk(scores, min(min_features, scores.shape[-1])) if min_features else mask
+
+
 class SelectionModel(GateModel):
     """ChoiceNet, the sampler of the paper, and PredictNet."""
 
     def __init__(self, architecture: Architecture, generator: torch.Generator | None = None) -> None:
-        super().__init__()
-        a = self.architecture = architecture
+        super().__init__(architecture)
+        a = architecture
         self.layout = BlockLayout(a.blocks) if a.covariance == "block" else None
         self.choice = ChoiceNet(
             a.n_features,
             a.choice_hidden,
+            n_inputs=a.n_inputs,
             n_loadings=self._n_loadings(),
             # The ranker's own noise is fixed: R = Norm(I + tau L L^T). So is that of L L^T.
             with_sigma=a.covariance == "low-rank" and a.k is None,
@@ -126,7 +153,7 @@ class SelectionModel(GateModel):
             generator=generator,
         )
         self.predict = PredictNet(
-            a.n_features,
+            a.n_inputs,
             a.predict_hidden,
             a.n_outputs,
             activation=a.activation,
@@ -135,18 +162,18 @@ class SelectionModel(GateModel):
         )
 
     def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Forward:
-        """One noisy pass over the rows of x (R, n, d). A draw is made once: a full L need not be stored for it."""
-        choice = self.choice(x, factored=self.architecture.covariance == "full")
+        """One noisy pass over the rows of x (R, n, D). A draw is made once: a full L need not be stored for it."""
+        choice = self._opened(self.choice(x, factored=self.architecture.covariance == "full"))
         mask = self.sample(choice, choice.scores.shape[:-1], generator)
         return Forward(self.output(x, mask), mask)
 
     def gates(self, x: Tensor) -> Choice:
         """ChoiceNet, all heads."""
-        return self.choice(x)
+        return self._opened(self.choice(x))
 
     def scores(self, x: Tensor) -> Tensor:
         """ChoiceNet's scores, without the cost of the other heads."""
-        return self.choice(x, heads=False).scores
+        return self._opened(self.choice(x, heads=False)).scores
 
     def covariance(self, choice: Choice) -> Covariance:
         """The covariance of every row's gates, from ChoiceNet's heads."""
@@ -169,13 +196,16 @@ class SelectionModel(GateModel):
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """PredictNet on x * z."""
-        return self.predict(x * mask)
+        return self.predict(x * to_inputs(mask, self.gate_of_input))
 
     def replica(self, index: int) -> SelectionModel:
         """One replica as a model of its own."""
         model = SelectionModel(replace(self.architecture, replicas=1), torch.Generator())  # no global draw
         model.load_state_dict({key: value[index : index + 1].cpu() for key, value in self.state_dict().items()})
         return model
+
+    def _opened(self, choice: Choice) -> Choice:
+        return choice._replace(scores=open_forced(choice.scores, self.forced))
 
     def _n_loadings(self) -> int:
         a = self.architecture

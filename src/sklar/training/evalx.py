@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from sklar.model.gates import Gates
 from sklar.training.folds import deal
 from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, PredictorSettings
@@ -17,30 +18,38 @@ from sklar.training.runtime import threads_for
 
 
 def evalx_outputs(
-    x: Tensor, y: Tensor, masks: Sequence[Tensor], task: Task, n_steps: int, seed: int, n_folds: int = 5
+    x: Tensor,
+    y: Tensor,
+    masks: Sequence[Tensor],
+    task: Task,
+    n_steps: int,
+    seed: int,
+    n_folds: int = 5,
+    gates: Gates | None = None,
 ) -> list[Tensor]:
     """Outputs for rows of P problems shown by masks, each row by the predictor that never saw it.
 
     Parameters
     ----------
-    x, y : rows (P, n, d) and targets (P, n)
+    x, y : rows (P, n, D) and targets (P, n)
     masks : what is shown, each (P, n, d)
+    gates : which inputs a feature has; None is one each
 
     Returns
     -------
     list of outputs (P, n, out), one a mask
     """
-    problems, n, d = x.shape
+    problems, n, width = x.shape
     generator = torch.Generator(device=x.device).manual_seed(seed)
     order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).to(x.device)
     n_folds = min(n_folds, n)
     whole = n // n_folds * n_folds  # rows dealt evenly; the few left over are judged by the last fold's predictor
     fold_of_row = torch.arange(n, device=x.device).clamp_max(whole - 1) % n_folds
     rows = x[:, order]
-    folds = deal(rows[:, :whole], y[:, order[:whole]], n_folds, 0.0, generator, shuffle=False)
+    folds = deal(rows[:, :whole], y[:, order[:whole]], n_folds, 0.0, generator, shuffle=False, gates=gates)
     predictors = FoldPredictors(folds, task, PredictorSettings(), generator, seed)
-    with threads_for(d):
-        predictors.warm_up(n_steps, torch.ones(1, 1, 1, d, device=x.device), settle=True)
+    with threads_for(width):
+        predictors.warm_up(n_steps, torch.ones(1, 1, 1, folds.gates.n, device=x.device), settle=True)
     results = []
     for mask in masks:
         shown = mask[:, order].to(x.dtype)

@@ -67,7 +67,14 @@ def random_features(eligible: Tensor, count: int, generator: torch.Generator) ->
     return keys.topk(count, dim=-1, largest=False).indices
 
 
-def gains(judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, draw: Draw, index: Tensor) -> Tensor:
+def gains(
+    judge: MaskedPredictor,
+    loss: RowLoss,
+    x: Tensor,
+    y: Tensor,
+    draw: Draw,
+    index: Tensor,
+) -> Tensor:
     """Loss with gate i shut minus loss with gate i open, for each i in `index` (R, n, K): (R, n, K)."""
     if draw.latents is None:
         hidden = judge.before_activation(x, draw.mask)

@@ -6,10 +6,12 @@ Axes: P problems (independent data sets of one size, trained side by side; a use
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
+
+from sklar.model.gates import Gates, inputs_of, to_inputs
 
 # The constants of training are those of so many rows.
 ROWS_OF_SETTINGS = 10_000
@@ -19,9 +21,11 @@ ROWS_OF_SETTINGS = 10_000
 class Folds:
     """Rows of P problems in F folds; the first `n_train` rows of every fold train, the rest are held out."""
 
-    x: Tensor  # (P, F, m, d)
+    x: Tensor  # (P, F, m, D)
     y: Tensor  # (P, F, m)
     n_train: int
+    gates: Gates
+    weight: Tensor | None = None  # what each row counts, (P, F, m)
 
     @property
     def noise(self) -> float:
@@ -38,22 +42,53 @@ class Folds:
         """The rows that train: (P, F, n_train, d), (P, F, n_train)."""
         return self.x[:, :, : self.n_train], self.y[:, :, : self.n_train]
 
+    @property
+    def training_weight(self) -> Tensor | None:
+        """What the rows of `training` count: (P, F n_train)."""
+        return None if self.weight is None else self.weight[:, :, : self.n_train].flatten(1)
+
+    @property
+    def held_out_weight(self) -> Tensor | None:
+        """What the rows of `held_out` count: (P, n)."""
+        return None if self.weight is None else self.weight[:, :, self.n_train :].flatten(1)
+
     def batch(self, rows: int, among: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """`rows` rows of every fold, drawn from its first `among`: (P, F, rows, d), (P, F, rows)."""
+        """`rows` rows of every fold, drawn from its first `among`, by weight: (P, F, rows, d), (P, F, rows)."""
         problems, folds, _, d = self.x.shape
-        pick = torch.randint(among, (problems, folds, rows), generator=generator, device=self.x.device)
+        shape = (problems, folds, rows)
+        if self.weight is None:
+            pick = torch.randint(among, shape, generator=generator, device=self.x.device)
+        else:
+            upto = self.weight[:, :, :among].cumsum(-1)
+            place = torch.rand(shape, generator=generator, device=self.x.device) * upto[..., -1:]
+            pick = torch.searchsorted(upto, place, right=True).clamp_max(among - 1)
         return self.x.gather(2, pick.unsqueeze(-1).expand(-1, -1, -1, d)), self.y.gather(2, pick)
 
-    def columns(self, index: Tensor, alive: Tensor) -> Folds:
-        """The same rows with the columns `index` (P, w); those not `alive` (P, w) are zero."""
-        index = index[:, None, None].expand(-1, *self.x.shape[1:3], -1)
-        return Folds(self.x.gather(3, index) * alive[:, None, None], self.y, self.n_train)
+    def only(self, keep: Tensor, alive: Tensor) -> Folds:
+        """The same rows with the features `keep` (P, w); those not `alive` (P, w) are zero.
+
+        What is known about gates (`gates`) is of one problem's: more than one have none.
+        """
+        if self.gates.known and len(keep) > 1:
+            raise ValueError("several problems side by side must have one input a gate, and no forced or priced gates")
+        gates = self.gates.only(keep[0])
+        inputs = keep if self.gates.of_input is None else inputs_of(self.gates.of_input, keep[0])[None]
+        alive = to_inputs(alive, gates.of_input)
+        index = inputs[:, None, None].expand(-1, *self.x.shape[1:3], -1)
+        return replace(self, x=self.x.gather(3, index) * alive[:, None, None], gates=gates)
 
 
 def deal(
-    x: Tensor, y: Tensor, n_folds: int, held_fraction: float, generator: torch.Generator, shuffle: bool = True
+    x: Tensor,
+    y: Tensor,
+    n_folds: int,
+    held_fraction: float,
+    generator: torch.Generator,
+    shuffle: bool = True,
+    gates: Gates | None = None,
+    weight: Tensor | None = None,
 ) -> Folds:
-    """Deal rows (P, n, d), (P, n) to folds, at random or (row i to fold i mod F) as they come.
+    """Deal rows (P, n, D), (P, n) to folds, at random or (row i to fold i mod F) as they come.
 
     Short folds are filled up with training rows of their own.
     """
@@ -68,7 +103,9 @@ def deal(
     place = torch.where(place < n, place, place - n_folds).flip(1)  # the filled-up row first: never held out
     order = order[:, place.reshape(-1)]
     dealt_x = x.gather(1, order.unsqueeze(-1).expand(-1, -1, d)).view(problems, n_folds, m, d)
-    return Folds(dealt_x.contiguous(), y.gather(1, order).view(problems, n_folds, m), m - n_held)
+    dealt_y = y.gather(1, order).view(problems, n_folds, m)
+    dealt_weight = None if weight is None else weight.gather(1, order).view(problems, n_folds, m)
+    return Folds(dealt_x.contiguous(), dealt_y, m - n_held, gates or Gates(d), dealt_weight)
 
 
 def of_other_folds(t: Tensor) -> Tensor:

@@ -82,10 +82,15 @@ class GateCorrelation(nn.Module):
         correlation.backward((mean + mean.mT) / 2 + toward_zero)
 
 
-def block_pattern(x: Tensor) -> Tensor:
-    """1 where two features are in one block of correlated features, else 0: rows (P, n, d) -> (P, d, d)."""
-    pattern = torch.zeros(len(x), x.shape[-1], x.shape[-1])
-    for problem, rows in enumerate(x.cpu().numpy()):
-        for block in correlated_blocks(rows):
-            pattern[problem][np.ix_(block, block)] = 1.0
-    return pattern.to(x.device)
+def block_pattern(x: Tensor, of_input: Tensor | None = None) -> Tensor:
+    """1 where two features are in one block of correlated features, else 0: rows (P, n, D) -> (P, d, d)."""
+    numbers = None if of_input is None else of_input.cpu().numpy()
+    patterns = []
+    for rows in x.cpu().numpy():
+        blocks = correlated_blocks(rows, of_input=numbers)
+        d = sum(len(block) for block in blocks)
+        pattern = torch.zeros(d, d)
+        for block in blocks:
+            pattern[np.ix_(block, block)] = 1.0
+        patterns.append(pattern)
+    return torch.stack(patterns).to(x.device)

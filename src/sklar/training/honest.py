@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sklar.model.gates import Gates, to_inputs
 from sklar.model.honest_model import HonestArchitecture, HonestModel
 from sklar.training.folds import deal
 from sklar.training.loop import Record
@@ -23,7 +24,7 @@ from sklar.training.objectives import Task
 from sklar.training.path import PathChoice, choose_penalty
 from sklar.training.runtime import threads_for
 from sklar.training.screening import union
-from sklar.training.stage import SelectorSettings, Stage
+from sklar.training.stage import SelectorSettings, Stage, mean_and_error
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class HonestFit:
     """P trained problems."""
 
     stage: Stage
-    columns: Tensor  # (P, w), the union's features; those not alive only fill up the width
+    columns: Tensor  # (P, w), the union's features (gates); those not alive only fill up the width
     log_penalty: Tensor  # (P,)
     choices: list[PathChoice | None]  # None where the penalty was given
     history: list[list[Record]]  # of each problem
@@ -67,7 +68,7 @@ class HonestFit:
         return math.exp(float(self.log_penalty[problem]))
 
     def union(self, problem: int = 0) -> list[int]:
-        """The columns that one problem's model reads, in its order."""
+        """The features (gates) that one problem's model reads, in its order."""
         return [int(i) for i in self.columns[problem][self.stage.alive[problem]].cpu()]
 
     def model(self, problem: int = 0) -> HonestModel:
@@ -79,8 +80,9 @@ class HonestFit:
         selector = {key: value[problem : problem + 1].cpu() for key, value in stage.selector.state_dict().items()}
         first = selector["first.weight"]
         selector["first.bias"] = selector["first.bias"] + told * first[:, -1:]
-        selector["first.weight"] = first[:, :-1][:, alive]
-        selector["scores.bias"] = selector["scores.bias"] - stage.level[problem].cpu()
+        selector["scores.bias"] = selector["scores.bias"] - stage.level[problem].cpu()  # forced gates stay open
+        gates = stage.folds.gates.to(alive.device)
+        selector["first.weight"] = first[:, :-1][:, to_inputs(alive, gates.of_input)]
         for name in ("scores.weight", "scores.bias"):
             selector[name] = selector[name][..., alive]
         model.choice.load_state_dict(selector)
@@ -96,9 +98,13 @@ class HonestFit:
 
     def _architecture(self, problem: int) -> HonestArchitecture:
         stage, s = self.stage, self.stage.settings
+        gates = stage.folds.gates
+        if gates.known:
+            gates = gates.only(torch.nonzero(stage.alive[problem]).squeeze(1))
         return HonestArchitecture(
             n_features=int(stage.alive[problem].sum()),
             n_outputs=stage.task.n_outputs,
+            output_kind=stage.task.kind,
             k=s.k,
             covariance=s.covariance,
             rank=0 if stage.correlation is None else stage.correlation.loadings.shape[-1],
@@ -106,6 +112,9 @@ class HonestFit:
             predict_hidden=s.predictor.hidden,
             activation=s.activation,
             n_folds=stage.folds.x.shape[1],
+            gate_of_input=() if gates.of_input is None else tuple(gates.of_input.tolist()),
+            forced=() if gates.forced is None else tuple(torch.nonzero(gates.forced).squeeze(1).tolist()),
+            min_features=s.min_features,
         )
 
 
@@ -120,12 +129,19 @@ def fit_honest(
     n_folds: int = 4,
     held_fraction: float = 0.2,
     seed: int = 0,
+    gates: Gates | None = None,
+    weight: Tensor | None = None,
     report: Callable[[], object] = lambda: None,
 ) -> HonestFit:
-    """Train on standardised rows x (P, n, d) and targets y (P, n); `report` is told of every step."""
+    """Train on standardised rows x (P, n, D) and targets y (P, n); `report` is told of every step.
+
+    `gates` says which inputs a feature has, and what is known about features; None is one input each. `weight` (P, n)
+    is what rows count: they are drawn by it.
+    """
     generator = torch.Generator(device=x.device).manual_seed(seed)
     automatic = penalty == "auto" and settings.k is None
-    folds = deal(x, y, n_folds, held_fraction if automatic else 0.0, generator)
+    gates = gates.to(x.device) if gates else None
+    folds = deal(x, y, n_folds, held_fraction if automatic else 0.0, generator, gates=gates, weight=weight)
     stage = Stage(folds, task, settings, generator, seed)
     columns = _screened(stage, schedule, report)
     with threads_for(stage.alive.shape[1]):
@@ -140,7 +156,9 @@ def _screened(stage: Stage, schedule: Schedule, report: Callable[[], object]) ->
     least = max(schedule.least_width, 2 * (stage.settings.k or 0))
     if d <= least:
         return torch.arange(d, device=stage.alive.device).expand(problems, d)
-    columns = stage.prune(union(stage.predictors, least, max(schedule.most_width, 2 * least), stage.generator))
+    keep = union(stage.predictors, least, max(schedule.most_width, 2 * least), stage.generator)
+    forced = stage.folds.gates.forced
+    columns = stage.prune(keep if forced is None else keep | forced)
     with threads_for(columns.shape[1]):
         stage.predictors.warm_up(schedule.settle_steps, stage.alive[:, None, None], report)
     return columns
@@ -193,15 +211,22 @@ def _log_penalties(stage: Stage, penalty: float | str, schedule: Schedule) -> Te
 def _record(history: list[list[Record]], part: str, stage: Stage, log_penalty: Tensor) -> None:
     """Note where each problem stands: the loss of its training rows, judged out of fold, and features a row."""
     x, _ = stage.folds.training
-    mask = stage.masks(x.flatten(1, 2), log_penalty).view_as(x)
-    losses, sizes = stage.out_of_fold_losses(mask).mean(1).tolist(), mask.sum(-1).mean((1, 2)).tolist()
+    mask = stage.masks(x.flatten(1, 2), log_penalty).view(*x.shape[:3], -1)
+    losses = mean_and_error(stage.out_of_fold_losses(mask), stage.folds.training_weight)[0].tolist()
+    sizes = mask.sum(-1).mean((1, 2)).tolist()
     for records, loss, size in zip(history, losses, sizes, strict=True):
         records.append({"part": part, "loss": loss, "mean_features": size})
 
 
 def _choose(stage: Stage, grid: Tensor) -> list[PathChoice]:
     losses, sizes = stage.path(grid)
-    penalties = grid.exp().cpu().tolist()
+    penalties, weight = grid.exp().cpu().tolist(), stage.folds.held_out_weight
     return [
-        choose_penalty(penalties[p], losses[p].cpu().numpy(), sizes[p].cpu().numpy()) for p in range(len(penalties))
+        choose_penalty(
+            penalties[p],
+            losses[p].cpu().numpy(),
+            sizes[p].cpu().numpy(),
+            None if weight is None else weight[p].cpu().numpy(),
+        )
+        for p in range(len(penalties))
     ]

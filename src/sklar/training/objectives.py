@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, one_hot
 
 from sklar.model.selection import SelectionModel
 
@@ -16,6 +16,11 @@ class Task:
     """Classification with `n_classes`, or regression (squared error on a standardised target) with None."""
 
     n_classes: int | None
+
+    @property
+    def kind(self) -> str:
+        """What an output means: "classes" (logits), "values", and those of `targets`."""
+        return "values" if self.n_classes is None else "classes"
 
     @property
     def n_outputs(self) -> int:
@@ -29,6 +34,24 @@ class Task:
         target = target.expand(output.shape[:-1])
         return cross_entropy(output.flatten(0, -2), target.flatten(), reduction="none").view_as(target)
 
+    def to(self, device: torch.device) -> Task:
+        """The same on a device."""
+        return self
+
+    def batch_loss(self, output: Tensor, target: Tensor) -> Tensor:
+        """One loss a row of a batch, for losses that couple rows."""
+        return self.row_loss(output, target)
+
+    def residuals(self, output: Tensor, target: Tensor) -> Tensor:
+        """What a prediction leaves open: y - E y for a value, 1{y = c} - p_c for classes: (..., C)."""
+        if self.n_classes is None:
+            return (target - output.squeeze(-1)).unsqueeze(-1)
+        hit = one_hot(target, self.n_classes).to(output.dtype) - output.softmax(-1)
+        return hit[..., 1:] if self.n_classes == 2 else hit
+
+    def renew(self, output: Tensor, target: Tensor) -> None:
+        """Look at outputs for rows between the parts of a training; most tasks need not."""
+
 
 def joint_loss(
     model: SelectionModel,
@@ -37,18 +60,32 @@ def joint_loss(
     y: Tensor,
     penalty: Tensor,
     generator: torch.Generator | None = None,
+    cost: Tensor | None = None,
+    weight: Tensor | None = None,
 ) -> Tensor:
     """The paper's objective: task + lambda * mean over rows of sum_i z_i, through the relaxed mask.
 
-    `penalty` is (R, 1), one lambda a replica. The replicas' losses are summed: each has weights of its own.
+    `penalty` is (R, 1), one lambda a replica; `cost` (d,) makes the sum that of c_i z_i. The replicas' losses are
+    summed: each has weights of its own. `weight` (n,) is what each row counts.
     """
     forward = model(x, generator)
-    loss = task.row_loss(forward.output, y) + penalty * forward.mask.sum(-1)  # (R, n)
-    return loss.mean(-1).sum()
+    loss = task.batch_loss(forward.output, y) + penalty * _bill(forward.mask, cost)  # (R, n)
+    return mean_loss(loss, weight).sum()
 
 
 @torch.no_grad()
-def noiseless_loss(model: SelectionModel, task: Task, x: Tensor, y: Tensor, penalty: Tensor) -> Tensor:
+def noiseless_loss(
+    model: SelectionModel, task: Task, x: Tensor, y: Tensor, penalty: Tensor, cost: Tensor | None = None
+) -> Tensor:
     """The same without noise, a value a row, for early stopping: (R, n)."""
     mask = model.decide(model.scores(x)).to(x.dtype)
-    return task.row_loss(model.output(x, mask), y) + penalty * mask.sum(-1)
+    return task.batch_loss(model.output(x, mask), y) + penalty * _bill(mask, cost)
+
+
+def mean_loss(losses: Tensor, weight: Tensor | None) -> Tensor:
+    """The mean over rows (..., n), each as often as its weight (n,) says."""
+    return losses.mean(-1) if weight is None else (losses * weight).sum(-1) / weight.sum().clamp_min(1e-12)
+
+
+def _bill(mask: Tensor, cost: Tensor | None) -> Tensor:
+    return (mask if cost is None else mask * cost).sum(-1)

@@ -21,7 +21,9 @@ def penalty_grid(scale: float, n_penalties: int = 8) -> list[float]:
     return [float(value) for value in scale * np.geomspace(3e-4, 1e-1, n_penalties)]
 
 
-def choose_penalty(penalties: list[float], row_losses: np.ndarray, mean_features: np.ndarray) -> PathChoice:
+def choose_penalty(
+    penalties: list[float], row_losses: np.ndarray, mean_features: np.ndarray, weight: np.ndarray | None = None
+) -> PathChoice:
     """The sparsest member whose held-out loss is within one standard error of the best.
 
     Parameters
@@ -29,14 +31,19 @@ def choose_penalty(penalties: list[float], row_losses: np.ndarray, mean_features
     penalties : P penalties
     row_losses : (P, n) held-out task losses, row by row (without the penalty)
     mean_features : (P,) mean number of features selected per row
+    weight : (n,) what each row counts; None is 1
 
     The standard error is that of the *paired* difference to the best member: rows differ far more in how hard
     they are than members do in how well they predict, and an unpaired error would hide weak features.
     """
-    means = row_losses.mean(axis=1)
+    means = row_losses.mean(axis=1) if weight is None else np.average(row_losses, axis=1, weights=weight)
     best = int(np.argmin(means))
     difference = row_losses - row_losses[best]
-    error = difference.std(axis=1) / np.sqrt(row_losses.shape[1])
+    if weight is None:
+        error = difference.std(axis=1) / np.sqrt(row_losses.shape[1])
+    else:  # of a weighted mean
+        centred = difference - (means - means[best])[:, np.newaxis]
+        error = np.sqrt(((weight * centred) ** 2).sum(axis=1)) / weight.sum()
     eligible = means - means[best] <= error
     # of equally sparse members, the one with the largest penalty
     member = max(np.flatnonzero(eligible), key=lambda g: (-mean_features[g], penalties[g]))

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from sklar.model.gates import group_size, sum_by_gate, to_inputs
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.folds import Folds, of_other_folds
 from sklar.training.objectives import Task
@@ -38,12 +39,15 @@ class FoldPredictors:
     """The predictors of P problems and F folds, side by side."""
 
     def __init__(self, folds: Folds, task: Task, settings: PredictorSettings, generator: torch.Generator, seed: int):
-        problems, n_folds, m, d = folds.x.shape
+        problems, n_folds, m, _ = folds.x.shape
+        gates = folds.gates
         self.folds, self.task, self.settings, self.generator = folds, task, settings, generator
         self.average = settings.average
         self.rows = max(1, min(settings.batch_size // n_folds, m))  # of each fold, a step
         start = torch.Generator().manual_seed(seed)
-        self.learner = MaskedPredictor(d, settings.hidden, task.n_outputs, problems * n_folds, start)
+        self.learner = MaskedPredictor(
+            gates.n, settings.hidden, task.n_outputs, problems * n_folds, start, gates.of_input
+        )
         self.learner.to(folds.x.device)
         self.judge = copy.deepcopy(self.learner).requires_grad_(False)
         self.optimiser = self._new_optimiser()
@@ -58,7 +62,7 @@ class FoldPredictors:
 
         def step() -> None:
             x, y = self.folds.batch(self.rows, self.folds.n_train, self.generator)
-            self.learn(x, y, random_masks(x, self.generator) * alive)
+            self.learn(x, y, random_masks(self.folds.gates.like(x), self.generator) * alive)
 
         self.average = averaging(self.settings.average, n_steps)
         rise = min(self.settings.rise, 1 + n_steps // 5)
@@ -71,7 +75,9 @@ class FoldPredictors:
         repeat(step, n_steps, before, self.folds.x.device, self.generator)
 
     def learn(self, x: Tensor, y: Tensor, mask: Tensor) -> None:
-        """One step: rows and masks (P, F, b, d); each predictor learns from the folds that are not its own."""
+        """One step: rows (P, F, b, D), masks (P, F, b, d); each predictor learns from the folds that are not its."""
+        if self.folds.gates.forced is not None:
+            mask = mask.masked_fill(self.folds.gates.forced, 1.0)
         x, y, mask = (of_other_folds(t).flatten(0, 1) for t in (x, y, mask))
         loss = self.task.row_loss(self.learner(x, mask), y).mean(-1).sum()
         loss.backward()
@@ -82,10 +88,10 @@ class FoldPredictors:
             average: list[Tensor] = list(self.judge.parameters())
             torch._foreach_lerp_(average, list(self.learner.parameters()), 1 - self.average)
 
-    def prune(self, folds: Folds, columns: Tensor) -> None:
-        """Go on with the columns (P, w) alone, which `folds` holds; what was learned about them is kept."""
-        columns = columns.repeat_interleave(folds.x.shape[1], 0)
-        self.learner, self.judge = self.learner.only(columns), self.judge.only(columns)
+    def prune(self, folds: Folds, keep: Tensor) -> None:
+        """Go on with the features (P, w) alone, which `folds` holds; what was learned about them is kept."""
+        keep = keep.repeat_interleave(folds.x.shape[1], 0)
+        self.learner, self.judge = self.learner.only(keep), self.judge.only(keep)
         self.judge.requires_grad_(False)
         self.folds = folds
         self.optimiser = self._new_optimiser()
@@ -110,16 +116,28 @@ class FoldPredictors:
 
 
 def shrink_features(predictor: MaskedPredictor, amount: float | Tensor) -> None:
-    """The proximal step of a group lasso: a feature's weights, of value and mask together, lose `amount` of length."""
-    weight = predictor.first.weight.unflatten(1, (2, predictor.n_features))  # (R, 2, d, h)
-    length = weight.square().sum((1, 3), keepdim=True).sqrt()
-    weight.mul_((1 - amount / length.clamp_min(1e-12)).clamp_min(0))
+    """The proximal step of a group lasso: a feature's weights, of value and mask together, lose `amount` of length.
+
+    A feature of m inputs loses sqrt((m + 1) / 2) times as much: steps of Adam grow with the root of their number.
+    """
+    if predictor.gate_of_input is None:
+        weight = predictor.first.weight.unflatten(1, (2, predictor.n_features))  # (R, 2, d, h)
+        length = weight.square().sum((1, 3), keepdim=True).sqrt()
+        weight.mul_((1 - amount / length.clamp_min(1e-12)).clamp_min(0))
+        return
+    weight, of_input = predictor.first.weight, predictor.gate_of_input
+    squares = weight.square().sum(-1)  # (R, D + d)
+    of_value = sum_by_gate(squares[:, : predictor.n_inputs], of_input, predictor.n_features)
+    length = (of_value + squares[:, predictor.n_inputs :]).sqrt()
+    amount = amount * ((group_size(of_input, predictor.n_features) + 1) / 2).sqrt()
+    factor = (1 - amount / length.clamp_min(1e-12)).clamp_min(0)  # (R, d)
+    weight.mul_(torch.cat([to_inputs(factor, of_input), factor], dim=1).unsqueeze(-1))
 
 
-def random_masks(x: Tensor, generator: torch.Generator) -> Tensor:
-    """Every row its own rate, uniform in (0, 1), and gates that open at that rate: like x."""
-    rate = torch.rand(x.shape[:-1], generator=generator, device=x.device).unsqueeze(-1)
-    return (torch.rand(x.shape, generator=generator, device=x.device) < rate).to(x.dtype)
+def random_masks(like: Tensor, generator: torch.Generator) -> Tensor:
+    """Every row its own rate, uniform in (0, 1), and gates that open at that rate: like `like` (..., d)."""
+    rate = torch.rand(like.shape[:-1], generator=generator, device=like.device).unsqueeze(-1)
+    return (torch.rand(like.shape, generator=generator, device=like.device) < rate).to(like.dtype)
 
 
 def teaching_masks(mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator) -> Tensor:

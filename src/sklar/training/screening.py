@@ -14,11 +14,14 @@ import math
 import torch
 from torch import Tensor
 
-from sklar.training.objectives import Task
+from sklar.model.gates import Gates, largest_by_gate, to_inputs
+from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.predictors import FoldPredictors, random_masks
 
 CHUNK = 256  # features tested at a time
 CACHED_ENTRIES = 2**21  # of the hidden units of a chunk, that a CPU's cache holds; one feature may need more
+ENTRIES = 2**26  # of the largest array, where a feature is several inputs
+MOST_CONTEXTS = 128
 
 
 def union(predictors: FoldPredictors, least_width: int, most_width: int, generator: torch.Generator) -> Tensor:
@@ -39,49 +42,71 @@ FALSE_NOMINATIONS = 3.0
 @torch.no_grad()
 def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
     """Mean gain of every feature over its standard error, the larger of random and of full masks: (P, d)."""
-    folds, task, judge = predictors.folds, predictors.task, predictors.judge
-    problems, n_folds, m, d = folds.x.shape
+    folds, task, judge, gates = predictors.folds, predictors.task, predictors.judge, predictors.folds.gates
+    (problems, n_folds, m, _), d = folds.x.shape, gates.n
     x, y = folds.x.flatten(0, 1), folds.y.flatten(0, 1)
+    like = gates.like(x)
+    weight = None if folds.weight is None else folds.weight.flatten(1).unsqueeze(-1)  # (P, n, 1)
     size = max(1, min(CHUNK, CACHED_ENTRIES // (problems * n_folds * m * predictors.settings.hidden)))
+    if gates.of_input is not None:
+        size = _gates_together(x, d)
     z = torch.full((problems, d), -torch.inf, device=x.device)
-    for mask in (random_masks(x, generator), torch.ones_like(x)):
+    for mask in (random_masks(like, generator), torch.ones_like(like)):
         hidden = judge.before_activation(x, mask)  # once for all features: a flip moves it by one step
         drawn = task.row_loss(judge.after_first(hidden), y).unsqueeze(-1)
         for first in range(0, d, size):
             part = slice(first, min(first + size, d))
-            output = judge.after_step(hidden, judge.flip_steps(x, mask, part))
+            output = judge.after_step(hidden, _flip_steps(judge, x, mask, part, gates))
             flipped = task.row_loss(output, y.unsqueeze(-1).expand(output.shape[:-1]))
             gain = (flipped - drawn) * (2 * mask[..., part] - 1)  # (P F, m, size)
             gain = gain.unflatten(0, (problems, n_folds)).flatten(1, 2)
-            z[:, part] = torch.maximum(z[:, part], _z_of_mean(gain))
+            z[:, part] = torch.maximum(z[:, part], _z_of_mean(gain, weight))
     return z
+
+
+def _flip_steps(judge: MaskedPredictor, x: Tensor, mask: Tensor, part: slice, gates: Gates) -> Tensor:
+    """What flipping each gate of a range adds to the first pre-activation."""
+    if gates.of_input is None:
+        return judge.flip_steps(x, mask, part)
+    index = torch.arange(part.start, part.stop, device=x.device).expand(*x.shape[:2], -1)
+    return judge.flip_step(x, mask, index, _inputs_between(part.start, part.stop, gates.of_input))
 
 
 @torch.no_grad()
 def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float]:
     """How clearly the residuals of a prediction from the features in `found` (P, d) depend on each feature.
 
+    A feature of several inputs depends as clearly as its clearest input.
+
     The score test of adding f(x_j) c(x) to the prediction, for f in {x, |x|} and contexts c: everywhere, and where a
     found feature is positive or negative. Returns the largest |z| of each feature (P, d), and the value that
     `FALSE_NOMINATIONS` irrelevant features are expected to exceed.
     """
-    folds, task = predictors.folds, predictors.task
-    d = folds.x.shape[-1]
-    x = folds.x.flatten(1, 2)  # (P, n, d)
-    mask = found[:, None, None].expand_as(folds.x).flatten(0, 1).to(x.dtype)
+    folds, task, gates = predictors.folds, predictors.task, predictors.folds.gates
+    x = folds.x.flatten(1, 2)  # (P, n, D)
+    mask = found[:, None, None].expand(*folds.x.shape[:3], -1).flatten(0, 1).to(x.dtype)
     output = predictors.judge(folds.x.flatten(0, 1), mask).unflatten(0, folds.x.shape[:2]).flatten(1, 2)
-    residual = residuals(task, output, folds.y.flatten(1, 2))  # (P, n, C)
-    contexts = _contexts(x, found)  # (P, n, M)
+    residual = task.residuals(output, folds.y.flatten(1, 2))  # (P, n, C)
+    if folds.weight is not None:
+        residual = residual * folds.weight.flatten(1).unsqueeze(-1)
+    contexts = _contexts(x, _context_inputs(x, found, gates))  # (P, n, M)
     weight = (residual.unsqueeze(-1) * contexts.unsqueeze(-2)).flatten(-2)  # (P, n, C M)
-    columns = [score_z(x[..., first : first + CHUNK], weight) for first in range(0, d, CHUNK)]
-    n_tests = 2 * d * weight.shape[-1]
+    encoded = gates.of_input is not None
+    width = x.shape[-1]
+    columns = [score_z(x[..., first : first + CHUNK], weight, encoded) for first in range(0, width, CHUNK)]
+    n_tests = 2 * width * weight.shape[-1]
     threshold = torch.special.ndtri(torch.tensor(1 - FALSE_NOMINATIONS / (2 * n_tests), dtype=torch.float64))
-    return torch.cat(columns, dim=1), max(float(threshold), GAIN_Z)
+    return largest_by_gate(torch.cat(columns, dim=1), gates.of_input, gates.n), max(float(threshold), GAIN_Z)
 
 
-def score_z(x: Tensor, weight: Tensor) -> Tensor:
-    """The largest |z| of the score tests of x_j and |x_j|: x (P, n, c), weighted residuals (P, n, W) -> (P, c)."""
+def score_z(x: Tensor, weight: Tensor, encoded: bool = False) -> Tensor:
+    """The largest |z| of the score tests of x_j and |x_j|: x (P, n, c), weighted residuals (P, n, W) -> (P, c).
+
+    Standardised columns have the mean 0; inputs of `encoded` columns, as the indicators of categories, need not.
+    """
     part = x.clamp(-3, 3)
+    if encoded:
+        part = part - part.mean(1, keepdim=True)
     shapes = torch.cat([part, part.abs() - part.abs().mean(1, keepdim=True)], dim=-1)  # (P, n, 2 c)
     total = weight.mT @ shapes  # (P, W, 2 c)
     spread = (weight.square().mT @ shapes.square()).sqrt()
@@ -89,12 +114,24 @@ def score_z(x: Tensor, weight: Tensor) -> Tensor:
     return z.unflatten(-1, (2, -1)).amax(1)
 
 
-def residuals(task: Task, output: Tensor, y: Tensor) -> Tensor:
-    """What a prediction leaves open: y - E y for a value, 1{y = c} - p_c for classes: (..., C)."""
-    if task.n_classes is None:
-        return (y - output.squeeze(-1)).unsqueeze(-1)
-    hit = torch.nn.functional.one_hot(y, task.n_classes).to(output.dtype) - output.softmax(-1)
-    return hit[..., 1:] if task.n_classes == 2 else hit
+def _gates_together(x: Tensor, d: int) -> int:
+    """How many gates, of several inputs each, can be flipped at a time: all their inputs are looked at for each."""
+    rows, width = x[..., 0].numel(), x.shape[-1] / d
+    return min(CHUNK, max(1, int((ENTRIES / (rows * width)) ** 0.5)))
+
+
+def _inputs_between(first: int, last: int, of_input: Tensor) -> slice:
+    """Where the inputs of gates first .. last - 1 stand; they are in the order of their gates."""
+    start, stop = torch.searchsorted(of_input, torch.tensor([first, last], device=of_input.device)).tolist()
+    return slice(start, stop)
+
+
+def _context_inputs(x: Tensor, found: Tensor, gates: Gates) -> Tensor:
+    """The inputs that make contexts: those of found features, of the many of encoded columns the most varied."""
+    if gates.of_input is None:
+        return found
+    inputs = to_inputs(found, gates.of_input)
+    return _best(x.var(1).masked_fill(~inputs, 0), inputs, 0, MOST_CONTEXTS)
 
 
 def _contexts(x: Tensor, found: Tensor) -> Tensor:
@@ -106,8 +143,12 @@ def _contexts(x: Tensor, found: Tensor) -> Tensor:
     return torch.cat([torch.ones_like(x[..., :1]), positive * alive, (1 - positive) * alive], dim=-1)
 
 
-def _z_of_mean(values: Tensor) -> Tensor:
+def _z_of_mean(values: Tensor, weight: Tensor | None = None) -> Tensor:
     """Mean over its standard error, over axis 1."""
+    if weight is not None:
+        mean = (values * weight).sum(1, keepdim=True) / weight.sum(1, keepdim=True)
+        error = ((values - mean) * weight).square().sum(1).sqrt() / weight.sum(1)
+        return mean.squeeze(1) / error.clamp_min(1e-12)
     return values.mean(1) / (values.std(1) / math.sqrt(values.shape[1])).clamp_min(1e-12)
 
 

@@ -1,7 +1,7 @@
 """Predictors and selector of P problems on one set of columns: the inner loop of honest training.
 
 Axes: P problems (independent data sets of one size, trained side by side; a user's fit has one), F folds, b rows a
-fold and step, d features.
+fold and step, d features (gates), D inputs (see `model.gates`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from sklar.model.binary_mask import best_of_groups
+from sklar.model.gates import Gates, group_size, inputs_of, open_forced, sum_by_gate, to_inputs
 from sklar.model.networks import ChoiceNet
-from sklar.model.topk_mask import hard_topk
+from sklar.model.selection import decided
 from sklar.training import flips
 from sklar.training.folds import Folds
 from sklar.training.gate_correlation import GateCorrelation, Pull, block_pattern
@@ -51,6 +52,7 @@ class SelectorSettings:
     correlation_rate: float = 1e-2
     pull: Pull = DEFAULT_PULL  # of the gates' correlation toward 0
     k: int | None = None  # exactly so many features a row
+    min_features: int = 0  # at least so many, where there is no k
     predictor: PredictorSettings = field(default_factory=PredictorSettings)
 
 
@@ -60,13 +62,19 @@ class Stage:
     def __init__(
         self, folds: Folds, task: Task, settings: SelectorSettings, generator: torch.Generator, seed: int
     ) -> None:
-        problems, _, _, d = folds.x.shape
+        problems, d = len(folds.x), folds.gates.n
         self.folds, self.task, self.settings, self.generator, self.seed = folds, task, settings, generator, seed
         self.alive = torch.ones(problems, d, dtype=torch.bool, device=folds.x.device)  # the others fill up the width
         self.predictors = FoldPredictors(folds, task, settings.predictor, generator, seed)
         start = torch.Generator().manual_seed(seed + 1)
         self.selector = ChoiceNet(
-            d, settings.hidden, n_extra=1, activation=settings.activation, replicas=problems, generator=start
+            d,
+            settings.hidden,
+            n_inputs=folds.gates.n_inputs,
+            n_extra=1,
+            activation=settings.activation,
+            replicas=problems,
+            generator=start,
         )
         self.selector.scores.start(0.1, settings.start, start)
         self.selector.to(folds.x.device)
@@ -77,30 +85,32 @@ class Stage:
         self.substitutes = torch.zeros(problems, d, d, dtype=torch.bool, device=folds.x.device)
 
     def scores(self, x: Tensor, log_penalty: Tensor) -> Tensor:
-        """alpha of rows (P, n, d) at log-penalties (P, 1 or n, 1): (P, n, d)."""
+        """alpha of rows (P, n, D) at log-penalties (P, 1 or n, 1): (P, n, d)."""
         told = ((log_penalty - self.middle) / 2).expand(-1, x.shape[1], -1)
-        return self.selector(torch.cat([x, told], dim=-1)).scores.masked_fill(~self.alive.unsqueeze(1), SHUT)
+        scores = self.selector(torch.cat([x, told], dim=-1)).scores.masked_fill(~self.alive.unsqueeze(1), SHUT)
+        return open_forced(scores, self.folds.gates.forced)
 
     @torch.no_grad()
     def masks(self, x: Tensor, log_penalty: Tensor) -> Tensor:
-        """The masks without noise, of rows (P, n, d) at one log-penalty a problem (P,): like x."""
+        """The masks without noise, of rows (P, n, D) at one log-penalty a problem (P,): (P, n, d)."""
         scores = self.scores(x, log_penalty[:, None, None])
-        if self.settings.k is not None:
-            return hard_topk(scores, self.settings.k).to(x.dtype)
-        return best_of_groups(scores > self.level[:, None, None], scores, self.substitutes).to(x.dtype)
+        mask = self._decided(scores, self.level)
+        return (mask if self.settings.k is not None else best_of_groups(mask, scores, self.substitutes)).to(x.dtype)
 
     def correlate(self) -> None:
         """From now on, gates are correlated; before, when most features are noise, they need not be."""
         problems, d = self.alive.shape
         covariance = self.settings.covariance
         rank = min(self.settings.rank, d) if covariance == "low-rank" else d
-        pattern = block_pattern(self.folds.x.flatten(1, 2)) if covariance == "block" else None
+        rows, of_input = self.folds.x.flatten(1, 2), self.folds.gates.of_input
+        pattern = block_pattern(rows, of_input) if covariance == "block" else None
         start = torch.Generator().manual_seed(self.seed + 2)
         self.correlation = GateCorrelation(problems, d, rank, start, pattern).to(self.alive.device)
 
     def select(self, n_steps: int, low: Tensor, high: Tensor, among: int, report: Report = lambda: None) -> None:
         """Train the selector, and go on training the predictors, with log-penalties uniform in [low, high] (P,)."""
         s = self.settings
+        self._renew_task()
         optimiser = adamw(self.selector, s.learning_rate, s.weight_decay, spare="first.weight", memory=s.memory)
         of_correlation = adamw(self.correlation, s.correlation_rate, 0.0, memory=s.memory) if self.correlation else None
         weights: list[Tensor] = list(self.selector.parameters())
@@ -121,7 +131,9 @@ class Stage:
                     each.step()
                     each.zero_grad(set_to_none=True)
             with torch.no_grad():
-                shrink_inputs(self.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * sparsity)
+                shrink_inputs(
+                    self.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * sparsity, self.folds.gates
+                )
                 torch._foreach_lerp_(averaged, weights, 1 - memory)
             self.predictors.learn(x, y, teaching_masks(mask, alive, bit_flips, self.generator))
 
@@ -137,15 +149,23 @@ class Stage:
         with torch.no_grad():
             torch._foreach_copy_(weights, averaged)
 
+    @torch.no_grad()
+    def _renew_task(self) -> None:
+        """Tell the task what training rows get, shown everything, out of fold."""
+        x, y = (t.flatten(0, 1) for t in self.folds.training)
+        shown = self.alive.to(x.dtype).repeat_interleave(self.folds.x.shape[1], 0).unsqueeze(1)
+        output = self.predictors.judge(x, shown.expand(*x.shape[:2], -1))
+        self.task.renew(output.flatten(0, 1), y.flatten())
+
     def _learn(self, x: Tensor, y: Tensor, low: Tensor, high: Tensor) -> Tensor:
         """Put one step's gradients on selector and correlation; return the masks drawn, (P, F, b, d)."""
-        problems, n_folds, b, d = x.shape
+        problems, n_folds, b, _ = x.shape
         mix = torch.rand(problems, n_folds * b, 1, generator=self.generator, device=x.device)
         log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
         scores = self.scores(x.flatten(1, 2), log_penalty)
         # Rows of fold f meet the predictor that never saw them: one replica for each problem and fold.
         rows, labels = x.flatten(0, 1), y.flatten(0, 1)
-        alpha = scores.detach().view(problems * n_folds, b, d)
+        alpha = scores.detach().view(problems * n_folds, b, -1)
         root = None
         if self.correlation is not None:
             root = self.correlation.root().detach().repeat_interleave(n_folds, 0)
@@ -153,6 +173,8 @@ class Stage:
             if self.settings.k is None:
                 draw = flips.draw_gates(alpha, root, self.generator)
                 price = log_penalty.exp().view(problems * n_folds, b, 1)
+                if self.folds.gates.cost is not None:
+                    price = price * self.folds.gates.cost
                 push = self._flip_push(rows, labels, alpha, draw, price)
             else:
                 draw = flips.draw_topk(alpha, root, self.settings.k, self.generator)
@@ -163,10 +185,13 @@ class Stage:
             self.correlation.learn(
                 self.predictors.judge, self.task.row_loss, rows, labels, draw.latents, pairs, self.settings.pull
             )
-        return draw.mask.view(x.shape)
+        return draw.mask.view(problems, n_folds, b, -1)
 
     def _eligible(self, n_folds: int, b: int) -> Tensor:
-        return self.alive.repeat_interleave(n_folds, 0).unsqueeze(1).expand(-1, b, -1)
+        """The gates that can be flipped: (P F, b, d)."""
+        forced = self.folds.gates.forced
+        free = self.alive if forced is None else self.alive & ~forced
+        return free.repeat_interleave(n_folds, 0).unsqueeze(1).expand(-1, b, -1)
 
     def _flip_push(self, x: Tensor, y: Tensor, alpha: Tensor, draw: flips.Draw, price: Tensor) -> Tensor:
         """The natural gradient of the scores, penalty - gain, for K features a row: (P F, b, d)."""
@@ -174,28 +199,31 @@ class Stage:
             self._eligible(self.folds.x.shape[1], x.shape[1]), self.settings.flips, self.generator
         )
         gain = flips.gains(self.predictors.judge, self.task.row_loss, x, y, draw, index)
+        if price.shape[-1] > 1:  # every feature has its own
+            price = price.gather(-1, index)
         push = inward_only(price - gain, alpha.gather(-1, index), self.settings.bound)
         # every feature is flipped for a share K / d of the rows
         return torch.zeros_like(alpha).scatter(-1, index, push * (alpha.shape[-1] / index.shape[-1]))
 
     def _swap_push(self, x: Tensor, y: Tensor, alpha: Tensor, draw: flips.Draw, k: int) -> Tensor:
         """What K swaps a row gain, taken from the feature that leaves and given to the one that comes: (P F, b, d)."""
-        alive, shown = self._eligible(self.folds.x.shape[1], x.shape[1]), draw.mask > 0.5
-        hidden = alive & ~shown
+        free, shown = self._eligible(self.folds.x.shape[1], x.shape[1]), draw.mask > 0.5
+        hidden, shown = free & ~shown, free & shown
         count = min(self.settings.flips, k, alpha.shape[-1] - k)
         if count < 1:
             return torch.zeros_like(alpha)
         out = flips.random_features(shown, count, self.generator)
         into = flips.random_features(hidden, count, self.generator)
         gain = flips.swap_gains(self.predictors.judge, self.task.row_loss, x, y, draw.mask, out, into)
-        gain = gain * hidden.gather(-1, into)
+        gain = gain * hidden.gather(-1, into) * shown.gather(-1, out)
         push = torch.zeros_like(alpha).scatter_add(-1, into, -gain).scatter_add(-1, out, gain)
         return inward_only(push, alpha, self.settings.bound) * (alpha.shape[-1] / count)
 
     def loss_spread(self) -> Tensor:
         """The standard deviation of the loss, of training rows shown everything, judged out of fold: (P,)."""
         x, _ = self.folds.training
-        return self.out_of_fold_losses(self.alive[:, None, None].expand_as(x).to(x.dtype)).std(1)
+        losses = self.out_of_fold_losses(self.alive[:, None, None].expand(*x.shape[:3], -1).to(x.dtype))
+        return deviation(losses, self.folds.training_weight)
 
     @torch.no_grad()
     def choose_level(self, log_penalty: Tensor) -> None:
@@ -205,11 +233,17 @@ class Stage:
         above 0 may say no more than that a neighbour needs the feature.
         """
         x, _ = self.folds.training
-        scores = self.scores(x.flatten(1, 2), log_penalty[:, None, None]).view_as(x)
-        losses = torch.stack([self.out_of_fold_losses((scores > level).to(x.dtype)).mean(1) for level in LEVELS], 1)
-        levels = torch.tensor(LEVELS, device=x.device)
+        scores = self.scores(x.flatten(1, 2), log_penalty[:, None, None])
+        levels, weight = torch.tensor(LEVELS, device=x.device), self.folds.training_weight
+        masks = (self._decided(scores, level).to(x.dtype).view(*x.shape[:3], -1) for level in levels)
+        losses = torch.stack([mean_and_error(self.out_of_fold_losses(mask), weight)[0] for mask in masks], 1)
         best = losses <= losses.amin(1, keepdim=True)
         self.level = torch.where(best, levels, torch.inf).amin(1)  # of equal ones the lowest
+
+    def _decided(self, scores: Tensor, level: Tensor) -> Tensor:
+        """The masks of scores (P, n, d) that must exceed a level, one or one a problem (P,); with k there is none."""
+        s = self.settings
+        return decided(scores if s.k is not None else scores - level.view(-1, 1, 1), s.k, s.min_features)
 
     @torch.no_grad()
     def exclude_substitutes(self, log_penalty: Tensor) -> None:
@@ -218,18 +252,18 @@ class Stage:
         Clearly: loss and price together are worse by more than two standard errors without the others. Two, because the
         rows that choose were learned from.
         """
-        if self.correlation is None:
+        if self.correlation is None or self.settings.min_features > 1:
             return
         groups = self.correlation.substitutes() & self.alive.unsqueeze(1) & self.alive.unsqueeze(2)
         x, _ = self.folds.training
         paid = []
         for self.substitutes in (torch.zeros_like(groups), groups):
-            mask = self.masks(x.flatten(1, 2), log_penalty).view_as(x)
-            price = log_penalty.exp().unsqueeze(1) * mask.sum(-1).flatten(1)  # (P, F n)
-            paid.append(self.out_of_fold_losses(mask) + price)
-        more = paid[1] - paid[0]
-        fair = more.mean(1) <= 2 * more.std(1) / more.shape[1] ** 0.5
-        self.substitutes = groups & fair[:, None, None]
+            mask = self.masks(x.flatten(1, 2), log_penalty).view(*x.shape[:3], -1)
+            cost = self.folds.gates.cost
+            bill = (mask if cost is None else mask * cost).sum(-1).flatten(1)  # (P, F n)
+            paid.append(self.out_of_fold_losses(mask) + log_penalty.exp().unsqueeze(1) * bill)
+        more, error = mean_and_error(paid[1] - paid[0], self.folds.training_weight)
+        self.substitutes = groups & (more <= 2 * error)[:, None, None]
 
     @torch.no_grad()
     def out_of_fold_losses(self, mask: Tensor) -> Tensor:
@@ -245,35 +279,60 @@ class Stage:
         return losses, torch.stack([mask.sum(-1).mean(1) for mask in masks], 1)
 
     def prune(self, keep: Tensor) -> Tensor:
-        """Go on with the features in `keep` (P, d) alone; return their columns (P, w), w the widest union.
+        """Go on with the features in `keep` (P, d) alone; return their numbers (P, w), w the widest union.
 
         Networks keep what they learned: a feature's weights are rows (and, of the scores, columns) of theirs.
         """
         order = keep.to(torch.int8).argsort(dim=1, descending=True, stable=True)
         columns = order[:, : int(keep.sum(1).max())]
-        self.selector = narrow_selector(self.selector, columns, self.settings)
+        self.selector = narrow_selector(self.selector, columns, self.settings, self.folds.gates)
         self.alive = keep.gather(1, columns)
-        self.folds = self.folds.columns(columns, self.alive)
+        self.folds = self.folds.only(columns, self.alive)
         self.predictors.prune(self.folds, columns)
         self.substitutes = torch.zeros(*self.alive.shape, columns.shape[1], dtype=torch.bool, device=columns.device)
         return columns
 
 
-def narrow_selector(wide: ChoiceNet, columns: Tensor, settings: SelectorSettings) -> ChoiceNet:
+def narrow_selector(wide: ChoiceNet, columns: Tensor, settings: SelectorSettings, gates: Gates) -> ChoiceNet:
     """A selector of fewer features (P, w) that scores them as `wide` does where the others are 0."""
     problems, width = columns.shape
+    inputs = columns if gates.of_input is None else inputs_of(gates.of_input, columns[0])[None]
     unused = torch.Generator()  # the weights are replaced below
     narrow = ChoiceNet(
-        width, settings.hidden, n_extra=1, activation=settings.activation, replicas=problems, generator=unused
+        width,
+        settings.hidden,
+        n_inputs=inputs.shape[1],
+        n_extra=1,
+        activation=settings.activation,
+        replicas=problems,
+        generator=unused,
     ).to(columns.device)
     extra = torch.full((problems, 1), wide.first.weight.shape[1] - 1, device=columns.device)
     with torch.no_grad():
-        narrow.first.weight.copy_(take_rows(wide.first.weight, torch.cat([columns, extra], 1)))
+        narrow.first.weight.copy_(take_rows(wide.first.weight, torch.cat([inputs, extra], 1)))
         narrow.first.bias.copy_(wide.first.bias)
         narrow.second.load_state_dict(wide.second.state_dict())
         narrow.scores.weight.copy_(take_rows(wide.scores.weight.mT, columns).mT)
         narrow.scores.bias.copy_(take_rows(wide.scores.bias.mT, columns).mT)
     return narrow
+
+
+def mean_and_error(values: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The mean over rows (P, n) by weight (P, n), and its standard error: (P,), (P,)."""
+    if weight is None:
+        return values.mean(1), values.std(1) / values.shape[1] ** 0.5
+    share = weight / weight.sum(1, keepdim=True)
+    mean = (share * values).sum(1)
+    return mean, (share * (values - mean.unsqueeze(1))).square().sum(1).sqrt()
+
+
+def deviation(values: Tensor, weight: Tensor | None) -> Tensor:
+    """The standard deviation over rows (P, n), by weight (P, n): (P,)."""
+    if weight is None:
+        return values.std(1)
+    share = weight / weight.sum(1, keepdim=True)
+    mean = (share * values).sum(1, keepdim=True)
+    return (share * (values - mean).square()).sum(1).sqrt()
 
 
 def inward_only(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
@@ -287,9 +346,15 @@ def inward_only(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
     return torch.where(scores * gradient < 0, gradient * room, gradient)
 
 
-def shrink_inputs(weight: Tensor, amount: float | Tensor) -> None:
-    """The proximal step of a group lasso: each input's weights (P, inputs, h) lose `amount` of their length."""
+def shrink_inputs(weight: Tensor, amount: float | Tensor, gates: Gates | None = None) -> None:
+    """The proximal step of a group lasso: each feature's weights lose `amount` of their length.
+
+    weight : (P, D, h); the m inputs of one gate are one group, and lose sqrt(m) times as much.
+    """
     length = weight.norm(dim=-1, keepdim=True)
+    if gates is not None and gates.of_input is not None:
+        squares = sum_by_gate(length.squeeze(-1).square(), gates.of_input, gates.n)
+        length = to_inputs(squares.sqrt() / group_size(gates.of_input, gates.n).sqrt(), gates.of_input).unsqueeze(-1)
     weight.mul_((1 - amount / length.clamp_min(1e-12)).clamp_min(0))
 
 

@@ -62,7 +62,7 @@ def test_the_verdict_of_the_audit_in_words(classified, tmp_path, leaks, says):
     numbers |= {"evalx_score": 70.0, "own_score": 90.0 if leaks else 71.0, "score_error": 1.0, "noise_agreement": 97.0}
     from sklar.audit import AuditReport
 
-    audit = AuditReport(score_name="accuracy", union_features=3, refit_agreement=None, n_rows=130, **numbers)
+    audit = AuditReport(score_name="accuracy", union_features=3, refit_agreement=None, n_rows=1300, **numbers)
     assert audit.leaks is leaks
     text = model.report(frame, y, tmp_path / "r.html", audit=audit).read_text(encoding="utf-8")
     assert says in text

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from sklar.audit import AuditReport
-from sklar.cells import dense
+from sklar.cells import dense, take_rows
 from sklar.explain import LINKED, SURE, selection_shares
-from sklar.report.explorer.tables import cells, four_digits, row_labels, spread_rows, take_rows
+from sklar.report.explorer.tables import cells, four_digits, row_labels, spread_rows
 from sklar.report.ordering import linked_order, strongest
 
 MOST_COLUMNS = 200  # of the mask table: the most selected features
@@ -24,6 +24,8 @@ def collect(estimator: Any, X: Any, y: Any, *, max_rows: int, audit: AuditReport
     """Everything that the page shows, as JSON can hold it. Numbers are of all rows, the table of at most `max_rows`."""
     names = [str(name) for name in estimator._names()]
     masks, predictions, target = dense(estimator.select(X)), estimator.predict(X), np.asarray(y)
+    if target.dtype.names or predictions.ndim != 1:
+        raise ValueError("a report takes one class or one value a row; this y, or this model, has several")
     if target.ndim != 1 or len(target) != len(masks):
         raise ValueError(f"y must have one value for each of the {len(masks)} rows of X; got shape {target.shape}")
     classes = getattr(estimator, "classes_", None)

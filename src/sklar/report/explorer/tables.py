@@ -22,15 +22,6 @@ def spread_rows(n: int, most: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, most)).round().astype(int)
 
 
-def take_rows(table: Any, rows: np.ndarray) -> Any:
-    """Some rows of a numpy, pandas, polars or pyarrow table, as the same kind of table."""
-    if hasattr(table, "iloc"):
-        return table.iloc[rows]
-    if hasattr(table, "itercolumns"):  # pyarrow
-        return table.take(rows)
-    return table[rows] if hasattr(table, "shape") else np.asarray(table)[rows]
-
-
 def row_labels(table: Any, rows: np.ndarray) -> list[str]:
     """What the reader calls each row: its pandas index, else its number."""
     return [str(label) for label in table.index] if hasattr(table, "iloc") else [str(row) for row in rows]

@@ -1,0 +1,106 @@
+"""What a user says about features, as gates: `groups`, `forced`, `forbidden`, `costs`.
+
+A column is named by its name or its number. Every column has a gate of its own unless a group gives it a common one;
+forbidden columns have none, and no network ever reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import torch
+
+from sklar.model.gates import Gates
+
+
+@dataclass(frozen=True)
+class Gating:
+    """The columns that may be read, gate by gate, and the gates."""
+
+    columns: np.ndarray  # (c,)
+    gate: np.ndarray  # of each of these columns, ascending, (c,)
+    gates: Gates
+
+    def only(self, keep: np.ndarray) -> Gating:
+        """The gates `keep` (w,), ascending, and their columns alone."""
+        kept = np.isin(self.gate, keep)
+        gates = self.gates.only(torch.from_numpy(keep))
+        return Gating(self.columns[kept], np.searchsorted(keep, self.gate[kept]), gates)
+
+
+def gating(words: dict[str, Any], names: list[str], widths: np.ndarray) -> Gating:
+    """The gates of a table with these column names and so many inputs a column, as an estimator's words say."""
+    d = len(names)
+    forbidden = _columns(words.get("forbidden"), names, "forbidden")
+    forced = _columns(words.get("forced"), names, "forced")
+    groups = _groups(words.get("groups"), names)
+    both = sorted(set(forced) & set(forbidden))
+    if both:
+        raise ValueError(f"column {names[both[0]]!r} is both forced and forbidden")
+    first = np.arange(d)  # a gate is known by its first column
+    for group in groups:
+        first[group] = min(group)
+    usable = np.setdiff1d(np.arange(d), forbidden)
+    if not len(usable):
+        raise ValueError("every column is forbidden; nothing is left to select")
+    columns = usable[np.argsort(first[usable], kind="stable")]
+    _, gate = np.unique(first[columns], return_inverse=True)
+    cost = _costs(words.get("costs"), names)
+    n = int(gate[-1]) + 1
+    price = np.zeros(n)
+    np.maximum.at(price, gate, cost[columns])
+    is_forced = sorted(set(gate[np.isin(columns, forced)].tolist()))
+    return Gating(columns, gate, Gates.of(n, np.repeat(gate, widths[columns]).tolist(), is_forced, price.tolist()))
+
+
+def _column(column: Any, names: list[str], word: str) -> int:
+    """The number of a column that is given by name, or by number (also as text, as from a file)."""
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    number = column
+    if isinstance(column, str) and column.lstrip("-").isdigit():
+        number = int(column)
+    if isinstance(number, Integral) and not isinstance(number, bool) and -len(names) <= int(number) < len(names):
+        return int(number) % len(names)
+    known = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+    raise ValueError(f"{word}: there is no column {column!r}; there are {known}")
+
+
+def _columns(given: Any, names: list[str], word: str) -> list[int]:
+    if given is None:
+        return []
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise ValueError(f"{word} must be a list of columns, by name or number; got {given!r}")
+    return sorted({_column(column, names, word) for column in given})
+
+
+def _groups(given: Any, names: list[str]) -> list[list[int]]:
+    if given is None:
+        return []
+    groups = [_columns(group, names, "groups") for group in given]
+    members = [column for group in groups for column in group]
+    if len(set(members)) < len(members):
+        twice = next(column for column in members if members.count(column) > 1)
+        raise ValueError(f"groups: column {names[twice]!r} is in more than one group")
+    return [group for group in groups if group]
+
+
+def _costs(given: Any, names: list[str]) -> np.ndarray:
+    """Price of each column: 1 where none is given."""
+    cost = np.ones(len(names))
+    if given is None:
+        return cost
+    if not isinstance(given, dict):
+        values = np.asarray(given, dtype=object)
+        if values.shape != cost.shape:
+            raise ValueError(f"costs must be one number for each of the {len(names)} columns, or a dict of some")
+        given = dict(enumerate(values))
+    for column, price in given.items():
+        if not isinstance(price, Real) or not 0 <= float(price) < np.inf:
+            raise ValueError(f"costs must be numbers from 0; got {price!r} for column {column!r}")
+        cost[_column(column, names, "costs")] = price
+    return cost

@@ -1,0 +1,110 @@
+"""Gates of several inputs: every short cut gives what the long way gives."""
+
+import numpy as np
+import pytest
+import torch
+
+from sklar.model.blocks import correlated_blocks
+from sklar.model.gates import Gates, group_size, inputs_of, largest_by_gate, renumbered, sum_by_gate, to_inputs
+from sklar.model.masked_predictor import MaskedPredictor
+from sklar.training.predictors import shrink_features
+from sklar.training.stage import shrink_inputs
+from tests.helpers import seeded
+
+OF_INPUT = torch.tensor([0, 0, 1, 2, 2, 2, 3])  # 7 inputs, 4 gates
+
+
+def predictor(replicas=2):
+    return MaskedPredictor(4, 8, 3, replicas, seeded(), OF_INPUT).double()
+
+
+def rows_and_masks(n=6, replicas=2):
+    x = torch.randn(replicas, n, 7, generator=seeded(1)).double()
+    return x, (torch.rand(replicas, n, 4, generator=seeded(2)) < 0.5).double()
+
+
+def test_a_gate_opens_all_its_inputs():
+    gates = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    assert to_inputs(gates, OF_INPUT).tolist() == [1, 1, 2, 3, 3, 3, 4]
+    assert sum_by_gate(torch.arange(7.0), OF_INPUT, 4).tolist() == [1, 2, 12, 6]
+    assert largest_by_gate(torch.tensor([3.0, 1, -2, -5, -4, -6, 0]), OF_INPUT, 4).tolist() == [3, -2, -4, 0]
+    assert group_size(OF_INPUT, 4).tolist() == [2, 1, 3, 1]
+
+
+def test_gates_can_be_kept_in_any_order():
+    keep = torch.tensor([2, 0])
+    assert inputs_of(OF_INPUT, keep).tolist() == [3, 4, 5, 0, 1]
+    assert renumbered(OF_INPUT, keep).tolist() == [0, 0, 0, 1, 1]
+    kept = Gates.of(4, OF_INPUT.tolist(), forced=[0], cost=[1, 2, 3, 4]).only(keep)
+    assert kept.of_input.tolist() == [0, 0, 0, 1, 1]
+    assert (kept.forced.tolist(), kept.cost.tolist()) == ([False, True], [3, 1])
+
+
+def test_what_says_nothing_is_not_looked_up():
+    gates = Gates.of(3, [0, 1, 2], cost=[1, 1, 1])
+    assert not gates.known
+    assert gates.n_inputs == 3
+    assert Gates.of(4, OF_INPUT.tolist()).only(torch.tensor([1, 3])).of_input is None
+
+
+def test_a_flip_is_the_difference_of_two_first_layers():
+    judge, (x, mask) = predictor(), rows_and_masks()
+    index = torch.tensor([3, 0, 2]).expand(2, 6, 3)
+    steps = judge.flip_step(x, mask, index)
+    for k, gate in enumerate([3, 0, 2]):
+        flipped = mask.clone()
+        flipped[..., gate] = 1 - flipped[..., gate]
+        torch.testing.assert_close(
+            steps[:, :, k], judge.before_activation(x, flipped) - judge.before_activation(x, mask)
+        )
+
+
+def test_a_flip_needs_only_the_inputs_of_its_gates():
+    judge, (x, mask) = predictor(), rows_and_masks()
+    index = torch.tensor([2, 1]).expand(2, 6, 2)
+    torch.testing.assert_close(judge.flip_step(x, mask, index, slice(2, 6)), judge.flip_step(x, mask, index))
+
+
+def test_a_hidden_gate_hides_all_its_inputs():
+    judge, (x, mask) = predictor(), rows_and_masks()
+    mask[..., 2] = 0
+    other = x.clone()
+    other[..., 3:6] = 99.0
+    torch.testing.assert_close(judge(x, mask), judge(other, mask))
+
+
+def test_a_narrow_predictor_is_the_wide_one_with_the_others_hidden():
+    judge, (x, mask) = predictor(), rows_and_masks()
+    keep = torch.tensor([2, 0])
+    narrow = judge.only(keep.expand(2, -1)).double()
+    shown = torch.zeros_like(mask)
+    shown[..., keep] = mask[..., keep]
+    torch.testing.assert_close(narrow(x[..., inputs_of(OF_INPUT, keep)], mask[..., keep]), judge(x, shown))
+
+
+def test_the_inputs_of_a_gate_shrink_together():
+    judge = predictor(1)
+    weight = judge.first.weight.detach().clone()[0]
+    with torch.no_grad():
+        shrink_features(judge, 0.1)
+    after = judge.first.weight.detach()[0]
+    for gate, size in enumerate([2, 1, 3, 1]):
+        mine = torch.cat([torch.nonzero(OF_INPUT.eq(gate)).flatten(), torch.tensor([7 + gate])])
+        lost = weight[mine].norm() - after[mine].norm()
+        assert lost == pytest.approx(0.1 * ((size + 1) / 2) ** 0.5)
+        torch.testing.assert_close(after[mine] / after[mine].norm(), weight[mine] / weight[mine].norm())
+
+
+def test_the_selectors_inputs_shrink_together_too():
+    weight = torch.randn(1, 7, 5, generator=seeded())
+    after = weight.clone()
+    shrink_inputs(after, 0.2, Gates.of(4, OF_INPUT.tolist()))
+    for gate, size in enumerate([2, 1, 3, 1]):
+        mine = OF_INPUT.eq(gate)
+        assert weight[0, mine].norm() - after[0, mine].norm() == pytest.approx(0.2 * size**0.5, rel=1e-4)
+
+
+def test_blocks_of_gates_join_where_any_of_their_inputs_is_correlated():
+    x = np.random.default_rng(0).standard_normal((500, 7))
+    x[:, 6] = x[:, 4] + 0.1 * x[:, 6]  # gate 3 copies an input of gate 2
+    assert correlated_blocks(x, of_input=OF_INPUT.numpy()) == ((0,), (1,), (2, 3))
