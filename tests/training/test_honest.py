@@ -119,3 +119,11 @@ def test_exactly_k_features_that_matter():
     masks = masks_of(fit, x)
     assert (masks.sum(1) == 2).all()
     assert true_positive_rate(relevant, masks) > 85  # two features a row are relevant
+
+
+@pytest.mark.parametrize(("d", "settles"), [(6, False), (20, True)])
+def test_it_reports_as_many_steps_as_it_says(d, settles):
+    schedule, told = Schedule().scaled(0.005), []
+    x, y, _ = switched(n=200, d=d)
+    fit_honest(x[None], y[None], Task(2), settings=SETTINGS, schedule=schedule, report=lambda: told.append(1))
+    assert len(told) == schedule.steps_for(d, None) == schedule.total - (0 if settles else schedule.settle_steps)

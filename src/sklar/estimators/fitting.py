@@ -130,7 +130,8 @@ def _train_honest(
     x, y = (value.expand(n_models, *value.shape) for value in (rows.x, rows.y))
     weight = None if rows.weight is None else rows.weight.expand(n_models, -1)
     task = task.to(rows.x.device)
-    with progress_bar(arguments["schedule"].total, "training", bool(words["verbose"])) as bar:
+    steps = arguments["schedule"].steps_for(rows.gates.n, k)
+    with progress_bar(steps, "training", bool(words["verbose"])) as bar:
         fit = fit_honest(x, y, task, **arguments, seed=seed, gates=rows.gates, weight=weight, report=bar.update)
     paths = [choice.path if choice else {} for choice in fit.choices]
     return [Fitted(fit.model(i), fit.union(i), fit.penalty(i), paths[i], fit.history[i]) for i in range(n_models)]

@@ -49,6 +49,14 @@ class Schedule:
         """All steps together."""
         return sum(getattr(self, name) for name in STEPS)
 
+    def screened_to(self, k: int | None) -> int:
+        """As many features or fewer are not screened: so many, and twice as many as a row is to get."""
+        return max(self.least_width, 2 * (k or 0))
+
+    def steps_for(self, n_features: int, k: int | None) -> int:
+        """The steps that a table takes: predictors settle only after screening."""
+        return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
+
 
 STEPS = ("warm_steps", "settle_steps", "path_steps", "final_steps")
 
@@ -153,7 +161,7 @@ def _screened(stage: Stage, schedule: Schedule, report: Callable[[], object]) ->
     problems, d = stage.alive.shape
     with threads_for(d):
         stage.predictors.warm_up(schedule.warm_steps, stage.alive[:, None, None], report)
-    least = max(schedule.least_width, 2 * (stage.settings.k or 0))
+    least = schedule.screened_to(stage.settings.k)
     if d <= least:
         return torch.arange(d, device=stage.alive.device).expand(problems, d)
     keep = union(stage.predictors, least, max(schedule.most_width, 2 * least), stage.generator)
