@@ -153,6 +153,7 @@ def test_report(folder, tmp_path):
     assert "<h1>A title</h1>" in page
     assert '"name":"a"' in page  # the names of the model, not x0
     assert run(*arguments, "--quiet").output == ""
+    assert json.loads(run(*arguments, "--quiet", "--json").stdout) == {"out": str(out)}
     assert "<h1>What decides y</h1>" in out.read_text(encoding="utf-8")
 
 
@@ -460,7 +461,8 @@ def test_reproduce_and_report(tmp_path):
     result = run("reproduce", "table-11d", *words[:-2])
     assert result.exit_code == 0, result.output
     assert "2 of 2 cells" in result.stderr
-    assert run("reproduce", "table-11d", *words).exit_code == 0  # a trial, which the page leaves out
+    trial = run("reproduce", "table-11d", *words, "--json")  # which the page leaves out
+    assert json.loads(trial.stdout) == {"name": "table-11d", "out": str(tmp_path)}
     result = run("report", tmp_path, "--out", tmp_path / "index.html")
     assert result.exit_code == 0, result.output
     text = (tmp_path / "index.html").read_text(encoding="utf-8")

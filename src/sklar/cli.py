@@ -290,7 +290,8 @@ def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
     "--set", "overrides", multiple=True, callback=_settings, help="WORD=VALUE for a trial; kept off the page."
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes, on a CPU.")
-def reproduce(name: str, out: str, **words: Any) -> None:
+@AS_JSON
+def reproduce(name: str, out: str, as_json: bool, **words: Any) -> None:
     """Measure a table or figure of the paper: NAME, or "all". Goes on where an earlier run stopped.
 
     \b
@@ -308,6 +309,8 @@ def reproduce(name: str, out: str, **words: Any) -> None:
         click.echo(f"interrupted: what was measured so far is in {out}; the same command goes on", err=True)
         click.get_current_context().exit(130)
     click.echo(f"rows are in {out}; for the page: sklar report {out} --out {out.rstrip('/')}/index.html", err=True)
+    if as_json:
+        _print_json({"name": name, "out": out})
 
 
 @main.command()
@@ -362,8 +365,11 @@ def explain(model: str, data: str, row: int, sql: str | None, as_json: bool) -> 
 @click.option("--title", help="Of the page.")
 @SQL
 @click.option("--quiet", is_flag=True, help="No progress.")
+@AS_JSON
 @config_option
-def report(model: str, data: str | None, target: str | None, out: str, quiet: bool, **words: Any) -> None:
+def report(
+    model: str, data: str | None, target: str | None, out: str, quiet: bool, as_json: bool, **words: Any
+) -> None:
     """Write a page to explore MODEL with, on the rows of DATA: one HTML file that needs no network.
 
     For a folder of rows that `sklar reproduce` wrote, draw its figures and write the page of its results.
@@ -377,10 +383,12 @@ def report(model: str, data: str | None, target: str | None, out: str, quiet: bo
     note = _silent if quiet else _note
     if Path(model).is_dir():
         report_results(model, out, echo=note)
-        return
-    if data is None or target is None:
+    elif data is None or target is None:
         raise click.UsageError(f"Missing {'argument DATA' if data is None else 'option --target'}.")
-    report_file(model, data, target, out, echo=note, **words)
+    else:
+        report_file(model, data, target, out, echo=note, **words)
+    if as_json:
+        _print_json({"out": out})
 
 
 @main.command()

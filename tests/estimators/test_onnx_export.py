@@ -77,6 +77,17 @@ def test_of_features_that_stand_for_each_other_the_best_is_kept(tmp_path):
     assert assert_same_answers(model, tmp_path).sum() < before
 
 
+def test_substitutes_of_models_that_vote(tmp_path):
+    X, value = toy_rows(100, 6)
+    model = quick(SELECTOR, objective="honest", n_models=3).fit(X, value > 0)
+    for member in model.model_.members:
+        member.choice.scores.bias.data += 1.0
+    before = assert_same_answers(model, tmp_path).sum()
+    for member in model.model_.members:
+        member.substitutes.fill_(True).fill_diagonal_(False)
+    assert assert_same_answers(model, tmp_path).sum() < before
+
+
 @pytest.mark.parametrize(
     "labels",
     [["no", "yes", "häufig"], [10, 20, 30], [False, True], [-1.0, 1.0]],

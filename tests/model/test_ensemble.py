@@ -154,3 +154,13 @@ def test_members_may_read_features_of_several_inputs():
     np.testing.assert_array_equal(ensemble.scores(x)[0].detach().numpy(), np.median(scores, axis=0))
     torch.testing.assert_close(ensemble.output(x, mask).exp(), torch.stack(rates).mean(0))
     assert ensemble.decide(ensemble.scores(x))[..., 2].all()
+
+
+def test_what_a_member_does_not_select_beside_a_substitute_is_a_vote_against_it(rows):
+    made = members()
+    made[0].substitutes.fill_(True).fill_diagonal_(False)
+    ensemble = EnsembleModel.of(made, UNIONS)[0].double()
+    votes = by_hand(made, rows, lambda model, x: model.decide(model.scores(x)), False)
+    assert votes[0].sum(1).max() == 1  # the first member selects one feature at most
+    np.testing.assert_array_equal(ensemble.decide(ensemble.scores(rows))[0].numpy(), votes.sum(0) >= 2)
+    np.testing.assert_allclose(ensemble.votes(rows)[0].numpy(), votes.mean(0))

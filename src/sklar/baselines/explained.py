@@ -42,8 +42,9 @@ class ExplainedPredictor(PredictsFromMask):
         return super()._train_replicas(rows, target, replicas, seed)
 
     def _background(self, rows: np.ndarray, seed: int) -> np.ndarray:
-        """The training rows that the explainer needs."""
-        return rows
+        """The training rows that the explainer needs: all, or `n_background` of them at random."""
+        wanted = getattr(self, "n_background", len(rows))
+        return rows if wanted >= len(rows) else rows[np.random.default_rng(seed).permutation(len(rows))[:wanted]]
 
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
         return PredictNet(n_features, self.predictor_hidden, n_outputs, replicas=replicas, generator=generator)

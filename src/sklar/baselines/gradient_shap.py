@@ -77,9 +77,6 @@ class GradientShap(ExplainedPredictor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _background(self, rows: np.ndarray, seed: int) -> np.ndarray:
-        return rows[np.random.default_rng(seed).permutation(len(rows))[: self.n_background]]
-
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         """|Shapley value| for the predicted class; every row has the same draws, whatever block it is in: (n, d)."""
         device = resolve_device(self.device)

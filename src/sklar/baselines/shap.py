@@ -76,7 +76,7 @@ class Shap(ExplainedPredictor):
 
     def _background(self, rows: np.ndarray, seed: int) -> np.ndarray:
         _package()  # better missed now than after training
-        return rows[np.random.default_rng(seed).permutation(len(rows))[: self.n_background]]
+        return super()._background(rows, seed)
 
     def _explainer(self, seed: int) -> Any:
         shap = _package()

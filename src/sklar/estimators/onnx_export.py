@@ -65,7 +65,7 @@ def _scores(graph: Graph, model: GateModel, x: str) -> str:
     """ChoiceNet; of several models the median (of the lower half, where two are): (1, n, w)."""
     if isinstance(model, EnsembleModel):
         width, count = model.architecture.n_features, len(model.members)
-        scores = [graph.spread(_scores(graph, m, graph.take(x, c)), c, width, SHUT) for m, c in model._parts()]
+        scores = [graph.spread(_vote(graph, m, graph.take(x, c)), c, width, SHUT) for m, c in model._parts()]
         lower = graph.whole((count + 1) // 2)
         lowest = graph("TopK", graph("Concat", *scores, axis=0), lower, of=2, axis=0, largest=0, sorted=1)
         return graph("Gather", lowest, graph.whole((count - 1) // 2), axis=0)
@@ -74,6 +74,13 @@ def _scores(graph: Graph, model: GateModel, x: str) -> str:
     h = graph.activation(graph.linear(x, choice.first), activation)
     h = graph.activation(graph.linear(h, choice.second), activation)
     return graph.linear(h, choice.scores)
+
+
+def _vote(graph: Graph, member: GateModel, x: str) -> str:
+    """A member's scores, negative for what it does not select beside a substitute: (1, n, w)."""
+    scores = _scores(graph, member, x)
+    against = graph("And", graph("Greater", scores, graph.constant(0.0)), graph("Not", _decided(graph, member, scores)))
+    return graph("Where", against, graph("Neg", scores), scores)
 
 
 def _decided(graph: Graph, model: GateModel, scores: str) -> str:

@@ -147,7 +147,10 @@ class EnsembleModel(GateModel):
         return -torch.stack([places(s).to(s.dtype) for s in scores]).mean(0)
 
     def _member_scores(self, x: Tensor) -> list[Tensor]:
-        return [self._widened(member.scores(x[..., inputs]), i) for i, (member, inputs) in enumerate(self._readers())]
+        return [
+            self._widened(_as_decided(member, member.scores(x[..., inputs])), i)
+            for i, (member, inputs) in enumerate(self._readers())
+        ]
 
     def _readers(self) -> list[tuple[GateModel, list[int]]]:
         """The members with the inputs that each reads."""
@@ -161,6 +164,13 @@ class EnsembleModel(GateModel):
         wide = values.new_full((*values.shape[:-1], self.architecture.n_features), fill)
         wide[..., list(self.architecture.columns[member])] = values
         return wide
+
+
+def _as_decided(member: GateModel, scores: Tensor) -> Tensor:
+    """A member's scores, negative for what it does not select beside a substitute: a vote against it."""
+    if member.architecture.k is not None:
+        return scores
+    return torch.where((scores > 0) & ~member.decide(scores), -scores, scores)
 
 
 def _tuples(lists: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:

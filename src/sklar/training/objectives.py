@@ -69,7 +69,7 @@ def joint_loss(
     summed: each has weights of its own. `weight` (n,) is what each row counts.
     """
     forward = model(x, generator)
-    loss = task.batch_loss(forward.output, y) + penalty * _bill(forward.mask, cost)  # (R, n)
+    loss = task.batch_loss(forward.output, y) + penalty * bill(forward.mask, cost)  # (R, n)
     return mean_loss(loss, weight).sum()
 
 
@@ -79,7 +79,7 @@ def noiseless_loss(
 ) -> Tensor:
     """The same without noise, a value a row, for early stopping: (R, n)."""
     mask = model.decide(model.scores(x)).to(x.dtype)
-    return task.batch_loss(model.output(x, mask), y) + penalty * _bill(mask, cost)
+    return task.batch_loss(model.output(x, mask), y) + penalty * bill(mask, cost)
 
 
 def mean_loss(losses: Tensor, weight: Tensor | None) -> Tensor:
@@ -87,5 +87,6 @@ def mean_loss(losses: Tensor, weight: Tensor | None) -> Tensor:
     return losses.mean(-1) if weight is None else (losses * weight).sum(-1) / weight.sum().clamp_min(1e-12)
 
 
-def _bill(mask: Tensor, cost: Tensor | None) -> Tensor:
+def bill(mask: Tensor, cost: Tensor | None) -> Tensor:
+    """What a mask's features cost together, in penalties: (..., d) -> (...)."""
     return (mask if cost is None else mask * cost).sum(-1)

@@ -19,7 +19,7 @@ from sklar.model.selection import decided
 from sklar.training import flips
 from sklar.training.folds import Folds
 from sklar.training.gate_correlation import GateCorrelation, Pull, block_pattern
-from sklar.training.objectives import Task
+from sklar.training.objectives import Task, bill
 from sklar.training.predictors import FoldPredictors, PredictorSettings, teaching_masks
 from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
 
@@ -255,15 +255,18 @@ class Stage:
         if self.correlation is None or self.settings.min_features > 1:
             return
         groups = self.correlation.substitutes() & self.alive.unsqueeze(1) & self.alive.unsqueeze(2)
-        x, _ = self.folds.training
-        paid = []
-        for self.substitutes in (torch.zeros_like(groups), groups):
-            mask = self.masks(x.flatten(1, 2), log_penalty).view(*x.shape[:3], -1)
-            cost = self.folds.gates.cost
-            bill = (mask if cost is None else mask * cost).sum(-1).flatten(1)  # (P, F n)
-            paid.append(self.out_of_fold_losses(mask) + log_penalty.exp().unsqueeze(1) * bill)
-        more, error = mean_and_error(paid[1] - paid[0], self.folds.training_weight)
+        self.substitutes = torch.zeros_like(groups)
+        before = self._paid(log_penalty)
+        self.substitutes = groups
+        more, error = mean_and_error(self._paid(log_penalty) - before, self.folds.training_weight)
         self.substitutes = groups & (more <= 2 * error)[:, None, None]
+
+    def _paid(self, log_penalty: Tensor) -> Tensor:
+        """Loss and price of the training rows' masks without noise, judged out of fold: (P, F n)."""
+        x, _ = self.folds.training
+        mask = self.masks(x.flatten(1, 2), log_penalty).view(*x.shape[:3], -1)
+        price = log_penalty.exp().unsqueeze(1) * bill(mask, self.folds.gates.cost).flatten(1)
+        return self.out_of_fold_losses(mask) + price
 
     @torch.no_grad()
     def out_of_fold_losses(self, mask: Tensor) -> Tensor:
