@@ -383,6 +383,13 @@ def test_a_folder_without_permission(folder, tmp_path):
         tmp_path.chmod(0o755)
 
 
+def test_demo_as_json(tmp_path, monkeypatch):
+    monkeypatch.setattr("sklar.demo.run_demo", lambda out, echo, **words: echo("told") or tmp_path / "masks.png")
+    result = run("demo", "--out", tmp_path, "--json")
+    assert json.loads(result.stdout) == {"out": str(tmp_path), "picture": str(tmp_path / "masks.png")}
+    assert result.stderr == "told\n"
+
+
 def test_a_demo_into_a_file(tmp_path):
     (tmp_path / "file").touch()
     assert_one_line_error(run("demo", "--quiet", "--out", tmp_path / "file" / "demo"), "Not a directory|File exists")

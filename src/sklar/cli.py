@@ -121,7 +121,8 @@ def _print_json(value: dict[str, Any]) -> None:
 @click.option("--out", default="demo", show_default=True, type=click.Path(file_okay=False), help="Folder to write to.")
 @click.option("--samples", default=6_000, show_default=True, type=click.IntRange(100), help="Rows to train on.")
 @click.option("--quiet", is_flag=True, help="No progress bar.")
-def demo(out: str, samples: int, quiet: bool) -> None:
+@AS_JSON
+def demo(out: str, samples: int, quiet: bool, as_json: bool) -> None:
     """Train on embedded data, say what was found, draw a picture.
 
     \b
@@ -130,7 +131,9 @@ def demo(out: str, samples: int, quiet: bool) -> None:
     """
     from sklar.demo import run_demo
 
-    run_demo(out, n_samples=samples, verbose=not quiet, echo=click.echo)
+    picture = run_demo(out, n_samples=samples, verbose=not quiet, echo=_note if as_json else click.echo)
+    if as_json:
+        _print_json({"out": out, "picture": str(picture)})
 
 
 # The estimators' constructor words as options; a test holds them to the constructors'.
