@@ -1,4 +1,4 @@
-"""The paper's training of many data sets of one size, side by side: one replica for each data set and penalty.
+"""The paper's training of many data sets of one size, side by side: one replica each.
 
 All share the order of their batches, not their weights or noise.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -75,25 +75,59 @@ class JointStack:
 
 
 def fit_joint_stack(
-    data: list[Table], words: dict[str, Any], device: torch.device, seed: int, k: int | None = None
+    data: list[Table],
+    words: dict[str, Any],
+    device: torch.device,
+    seed: int,
+    k: int | None = None,
+    families: list[str] | None = None,
 ) -> JointStack:
     """The paper's training of data sets (X, y) of one shape, side by side, with no early stop.
 
-    With penalty="auto" every problem trains a path of penalties and keeps the sparsest within one standard error of
-    the best, on a fifth of its rows.
+    With penalty="auto" the first problem of every family trains a path of penalties and keeps the sparsest within one
+    standard error of the best, on a fifth of its rows; then all problems train with the penalty of their family, on
+    all rows. A family is one data set, drawn several times; without `families` every problem is one.
     """
     words = known_words(JOINT_DEFAULTS, words, "joint training")
     task = Task(int(max(y.max() for _, y, *_ in data)) + 1)
+    start = time.perf_counter()
     scalings, x, y = stack_tables(data, words["scaling"], device)
-    automatic = words["penalty"] == "auto"
-    n_held = round(HELD_SHARE * x.shape[1]) if automatic else 0
-    grid = penalty_grid(float(np.log(task.n_outputs))) if automatic else [float(words["penalty"])]
-    problems, members = len(data), len(grid)
-    model = SelectionModel(_architecture(words, x.shape[2], task, k, problems * members), _cpu_generator(seed))
-    model.to(device)
-    generator = generator_on(device, seed)
-    price = torch.tensor(grid, device=device).repeat(problems).unsqueeze(1)  # (P G, 1): the path of every problem
-    rows_x, rows_y = (_each(t[:, n_held:], members) for t in (x, y))
+    names = families or [str(p) for p in range(len(data))]
+    if words["penalty"] == "auto":
+        firsts = [names.index(name) for name in dict.fromkeys(names)]
+        found = _path_choices(x[firsts], y[firsts], task, words, seed, k)
+        by_name = dict(zip(dict.fromkeys(names), found, strict=True))
+        penalties = [by_name[name] for name in names]
+    else:
+        penalties = [float(words["penalty"])] * len(data)
+    model = _trained(x, y, task, penalties, words, seed, k)
+    return JointStack(model.eval(), scalings, penalties, time.perf_counter() - start)
+
+
+def _path_choices(x: Tensor, y: Tensor, task: Task, words: dict[str, Any], seed: int, k: int | None) -> list[float]:
+    """The penalty of each problem, from a path trained on four fifths of its rows."""
+    problems, n_held = len(x), round(HELD_SHARE * x.shape[1])
+    grid = penalty_grid(float(np.log(task.n_outputs)))
+    held_x, held_y, rows_x, rows_y = (
+        part.repeat_interleave(len(grid), 0) for part in (x[:, :n_held], y[:, :n_held], x[:, n_held:], y[:, n_held:])
+    )
+    model = _trained(rows_x, rows_y, task, grid * problems, words, seed, k)
+    with torch.no_grad():
+        mask = model.decide(model.scores(held_x)).to(x.dtype)
+        losses = task.row_loss(model.output(held_x, mask), held_y).unflatten(0, (problems, -1)).cpu().numpy()
+    sizes = mask.sum(-1).mean(-1).view(problems, -1).cpu().numpy()
+    return [grid[choose_penalty(grid, losses[p], sizes[p]).member] for p in range(problems)]
+
+
+def _trained(
+    x: Tensor, y: Tensor, task: Task, penalties: list[float], words: dict[str, Any], seed: int, k: int | None
+) -> SelectionModel:
+    """One replica for each of the rows (R, n, d) and penalties, trained side by side."""
+    model = SelectionModel(
+        _architecture(words, x.shape[2], task, k, len(penalties)), torch.Generator().manual_seed(seed)
+    ).to(x.device)
+    generator = generator_on(x.device, seed)
+    price = torch.tensor(penalties, device=x.device).unsqueeze(1)
     settings = LoopSettings(
         max_epochs=words["max_epochs"],
         batch_size=words["batch_size"],
@@ -103,26 +137,10 @@ def fit_joint_stack(
     )
 
     def step_loss(rows: Tensor) -> Tensor:
-        return joint_loss(model, task, rows_x[:, rows], rows_y[:, rows], price, generator)
+        return joint_loss(model, task, x[:, rows], y[:, rows], price, generator)
 
-    start = time.perf_counter()
-    train(model, step_loss, x.shape[1] - n_held, settings, generator)
-    chosen = [0] * problems
-    if members > 1:
-        chosen = _chosen(model, task, _each(x[:, :n_held], members), _each(y[:, :n_held], members), grid, problems)
-    keep = torch.tensor([p * members + member for p, member in enumerate(chosen)], device=device)
-    kept = SelectionModel(replace(model.architecture, replicas=problems), _cpu_generator(0)).to(device)
-    kept.load_state_dict({key: value[keep] for key, value in model.state_dict().items()})
-    return JointStack(kept.eval(), scalings, [grid[member] for member in chosen], time.perf_counter() - start)
-
-
-@torch.no_grad()
-def _chosen(model: SelectionModel, task: Task, x: Tensor, y: Tensor, grid: list[float], problems: int) -> list[int]:
-    """The member of the path that each problem keeps."""
-    mask = model.decide(model.scores(x)).to(x.dtype)
-    losses = task.row_loss(model.output(x, mask), y).unflatten(0, (problems, -1)).cpu().numpy()  # (P, G, n)
-    sizes = mask.sum(-1).mean(-1).view(problems, -1).cpu().numpy()
-    return [choose_penalty(grid, losses[p], sizes[p]).member for p in range(problems)]
+    train(model, step_loss, x.shape[1], settings, generator)
+    return model
 
 
 def _architecture(words: dict[str, Any], d: int, task: Task, k: int | None, replicas: int) -> Architecture:
@@ -141,11 +159,3 @@ def _architecture(words: dict[str, Any], d: int, task: Task, k: int | None, repl
         loadings_activation=words["loadings_activation"],
         replicas=replicas,
     )
-
-
-def _each(t: Tensor, members: int) -> Tensor:
-    return t if members == 1 else t.repeat_interleave(members, 0)
-
-
-def _cpu_generator(seed: int) -> torch.Generator:
-    return torch.Generator().manual_seed(seed)

@@ -32,8 +32,12 @@ def measure_synthetic(unit: Unit, device: torch.device) -> list[Measured]:
     words = unit.words
     if unit.method.engine == "rival":
         return _rivals(unit, train, test, words, device)
-    fit = fit_honest_stack if unit.method.engine == "honest" else fit_joint_stack
-    stack: Any = fit([(X, y) for X, y, _ in train], words, device, unit.cells[0].seed)
+    data, seed = [(X, y) for X, y, _ in train], unit.cells[0].seed
+    stack: Any
+    if unit.method.engine == "honest":
+        stack = fit_honest_stack(data, words, device, seed)
+    else:
+        stack = fit_joint_stack(data, words, device, seed, families=[cell.dataset for cell in unit.cells])
     results = []
     for p, (cell, (X, y, relevant)) in enumerate(zip(unit.cells, test, strict=True)):
         answers = stack.answers(p, X, y)

@@ -249,8 +249,9 @@ class Stage:
     def exclude_substitutes(self, log_penalty: Tensor) -> None:
         """Select one of the features whose gates exclude each other, unless several clearly earn their price.
 
-        Clearly: loss and price together are worse by more than two standard errors without the others. Two, because the
-        rows that choose were learned from.
+        Clearly: loss and price together are worse by more than four standard errors without the others. The rows that
+        choose were learned from, so that a copy that is worth nothing comes near two; a feature that is needed beside
+        another one is worth ten and more.
         """
         if self.correlation is None or self.settings.min_features > 1:
             return
@@ -259,7 +260,7 @@ class Stage:
         before = self._paid(log_penalty)
         self.substitutes = groups
         more, error = mean_and_error(self._paid(log_penalty) - before, self.folds.training_weight)
-        self.substitutes = groups & (more <= 2 * error)[:, None, None]
+        self.substitutes = groups & (more <= 4 * error)[:, None, None]
 
     def _paid(self, log_penalty: Tensor) -> Tensor:
         """Loss and price of the training rows' masks without noise, judged out of fold: (P, F n)."""
