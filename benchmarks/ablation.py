@@ -28,7 +28,7 @@ from sklar.training.runtime import resolve_device
 from sklar.training.stage import SelectorSettings
 
 
-def masks_of_the_row(mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator) -> Tensor:
+def masks_of_the_row(mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator, few: bool) -> Tensor:
     """Predictors learn from the masks drawn for the very rows they see: hiding a feature can be a message."""
     return mask * alive
 

@@ -1,4 +1,4 @@
-"""Gains, swaps and mixed differences against plain re-evaluation of the predictor."""
+"""Gains and mixed differences against plain re-evaluation of the predictor."""
 
 import pytest
 import torch
@@ -61,22 +61,9 @@ def test_mixed_differences(setup):
     torch.testing.assert_close(mixed[..., 0], f[1, 1] - f[1, 0] - f[0, 1] + f[0, 0])
 
 
-def test_swaps(setup):
-    judge, x, y, _ = setup
-    mask = torch.tensor([1.0, 1, 0, 0, 1], dtype=torch.float64).expand(2, 6, 5)
-    out, into = torch.tensor([[[1]]]).expand(2, 6, 1), torch.tensor([[[2]]]).expand(2, 6, 1)
-    gain = flips.swap_gains(judge, LOSS, x, y, mask, out, into)
-    torch.testing.assert_close(gain[..., 0], LOSS(judge(x, mask), y) - loss_with(judge, x, y, mask, z1=0.0, z2=1.0))
-
-
 def test_random_features_are_different_and_eligible():
     eligible = torch.tensor([True, False, True, True]).expand(1, 500, 4)
     index = flips.random_features(eligible, 2, seeded())
     assert (index[..., 0] != index[..., 1]).all()
     assert not (index == 1).any()
     assert torch.equal(flips.random_features(eligible, 9, seeded())[0, 0], torch.arange(4))
-
-
-def test_topk_draws_exactly_k():
-    masks = flips.draw_topk(torch.randn(1, 50, 6, generator=seeded()), None, 2, seeded()).mask
-    assert (masks.sum(-1) == 2).all()

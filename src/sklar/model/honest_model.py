@@ -15,6 +15,7 @@ from sklar.model.gates import open_forced
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import Choice, ChoiceNet
 from sklar.model.selection import Architecture, GateModel
+from sklar.model.topk_mask import exponential_weights
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ class HonestModel(GateModel):
         """L L^T + I."""
         sigma = choice.scores.new_ones(self.architecture.n_features)
         return LowRank(self.loadings, sigma) if self.architecture.rank else Independent(sigma)
+
+    def weights(self, scores: Tensor) -> Tensor:
+        """exp(alpha), as in training."""
+        return exponential_weights(scores)
 
     def decide(self, scores: Tensor) -> Tensor:
         """The mask without noise, with one of the features that stand for each other: bool, like scores."""

@@ -108,9 +108,13 @@ class GateModel(nn.Module):
             noise = copula.logistic(s)
             relaxed = binary_mask.relaxed_mask(choice.scores, noise, a.temperature)
             return binary_mask.straight_through(binary_mask.hard_mask(choice.scores, noise), relaxed)
-        keys = topk_mask.sampling_keys(topk_mask.sampling_weights(choice.scores), copula.log_uniform(s))
+        keys = topk_mask.sampling_keys(self.weights(choice.scores), copula.log_uniform(s))
         relaxed = topk_mask.relaxed_topk(keys, a.k, a.temperature, a.step_exponent)
         return binary_mask.straight_through(topk_mask.hard_topk(relaxed, a.k), relaxed)
+
+    def weights(self, scores: Tensor) -> Tensor:
+        """In proportion to what the top-k mask draws features: like scores."""
+        return topk_mask.sampling_weights(scores)
 
     def decide(self, scores: Tensor) -> Tensor:
         """The mask without noise: bool, like scores."""

@@ -16,11 +16,17 @@ from sklar.kernels.reference import log_complement
 __all__ = ["hard_topk", "log_complement", "ranking", "relaxed_topk", "sampling_keys", "sampling_weights"]
 
 SMALLEST_WEIGHT = 1e-6
+LARGEST_SCORE = 30.0  # beyond it exp(alpha) decides every draw
 
 
 def sampling_weights(scores: Tensor) -> Tensor:
     """alpha > 0 from ChoiceNet's unbounded scores."""
     return softplus(scores).clamp_min(SMALLEST_WEIGHT)
+
+
+def exponential_weights(scores: Tensor) -> Tensor:
+    """exp(alpha), so that a difference of scores is the logarithm of a ratio of chances at any width."""
+    return scores.clamp(-LARGEST_SCORE, LARGEST_SCORE).exp()
 
 
 def sampling_keys(weights: Tensor, log_noise: Tensor) -> Tensor:

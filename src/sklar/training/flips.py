@@ -2,7 +2,7 @@
 
 A draw of the gates is a mask and, with a copula, the latents it came from. For independent gates the rest of the mask
 stays as it is. For correlated gates the flip of i is taken at the threshold of latent i, which moves the others
-(see `gradients`). For an exact number of features the unit is a swap: one out, one in.
+(see `gradients`). For an exact number of features see `swaps`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sklar.model import copula, topk_mask
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training import gradients
 
@@ -41,21 +40,11 @@ def draw_gates(scores: Tensor, root: Tensor | None, generator: torch.Generator) 
         noise = torch.rand(scores.shape, generator=generator, device=scores.device)
         return Draw((noise < torch.sigmoid(scores)).to(scores.dtype))
     own = (1 - root.square().sum(-1)).clamp_min(0)  # (R, d)
-    xi, eps = _normal(scores, root.shape[-1], generator), _normal(scores, scores.shape[-1], generator)
+    xi, eps = standard_normal(scores, root.shape[-1], generator), standard_normal(scores, scores.shape[-1], generator)
     q = xi @ root.mT + own.sqrt().unsqueeze(1) * eps
     c = gradients.thresholds(scores)
     correlation = (root @ root.mT + torch.diag_embed(own)).unsqueeze(1)
     return Draw((q > c).to(scores.dtype), Latents(q, c, correlation))
-
-
-def draw_topk(scores: Tensor, root: Tensor | None, k: int, generator: torch.Generator) -> Draw:
-    """Exactly k gates a row: the largest of the keys log(u) / alpha, as the top-k mask draws them."""
-    s = _normal(scores, scores.shape[-1], generator)
-    if root is not None:
-        own = (1 - root.square().sum(-1)).clamp_min(0)
-        s = _normal(scores, root.shape[-1], generator) @ root.mT + own.sqrt().unsqueeze(1) * s
-    keys = topk_mask.sampling_keys(topk_mask.sampling_weights(scores), copula.log_uniform(s))
-    return Draw(topk_mask.hard_topk(keys, k).to(scores.dtype))
 
 
 def random_features(eligible: Tensor, count: int, generator: torch.Generator) -> Tensor:
@@ -90,15 +79,6 @@ def gains(
     return (loss(judge.after_first(hidden), labels) - on).view(index.shape)
 
 
-def swap_gains(
-    judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, mask: Tensor, out: Tensor, into: Tensor
-) -> Tensor:
-    """Loss as drawn minus loss with feature `out` hidden and feature `into` shown instead: (R, n, K)."""
-    hidden = judge.before_activation(x, mask)
-    swapped = judge.after_step(hidden, judge.flip_step(x, mask, out) + judge.flip_step(x, mask, into))
-    return loss(judge.after_first(hidden), y).unsqueeze(-1) - loss(swapped, y.unsqueeze(-1).expand(out.shape))
-
-
 def mixed_differences(
     judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, latents: Latents, first: Tensor, second: Tensor
 ) -> Tensor:
@@ -120,6 +100,6 @@ def _one_row_each(x: Tensor, masks: Tensor, y: Tensor) -> tuple[Tensor, Tensor, 
     return x.repeat_interleave(count, 1), masks.flatten(1, 2), y.repeat_interleave(count, 1)
 
 
-def _normal(like: Tensor, width: int, generator: torch.Generator) -> Tensor:
+def standard_normal(like: Tensor, width: int, generator: torch.Generator) -> Tensor:
     """Standard normal draws for the rows of `like`: (R, n, width)."""
     return torch.randn(*like.shape[:2], width, generator=generator, device=like.device, dtype=like.dtype)

@@ -33,6 +33,7 @@ class PredictorSettings:
     average: float = 0.99  # of the weights: the moving average judges, the last weights learn
     batch_size: int = 1000
     rise: int = 100  # steps over which the learning rate rises
+    few: bool = False  # random masks show few features as often as many: where k of very many are to be judged
 
 
 class FoldPredictors:
@@ -62,7 +63,7 @@ class FoldPredictors:
 
         def step() -> None:
             x, y = self.folds.batch(self.rows, self.folds.n_train, self.generator)
-            self.learn(x, y, random_masks(self.folds.gates.like(x), self.generator) * alive)
+            self.learn(x, y, random_masks(self.folds.gates.like(x), self.generator, self.settings.few) * alive)
 
         self.average = averaging(self.settings.average, n_steps)
         rise = min(self.settings.rise, 1 + n_steps // 5)
@@ -134,13 +135,20 @@ def shrink_features(predictor: MaskedPredictor, amount: float | Tensor) -> None:
     weight.mul_(torch.cat([to_inputs(factor, of_input), factor], dim=1).unsqueeze(-1))
 
 
-def random_masks(like: Tensor, generator: torch.Generator) -> Tensor:
-    """Every row its own rate, uniform in (0, 1), and gates that open at that rate: like `like` (..., d)."""
+def random_masks(like: Tensor, generator: torch.Generator, few: bool = False) -> Tensor:
+    """Every row its own rate, and gates that open at that rate: like `like` (..., d).
+
+    Rates are uniform in (0, 1) or, for `few`, log-uniform in (1 / d, 1).
+    """
     rate = torch.rand(like.shape[:-1], generator=generator, device=like.device).unsqueeze(-1)
+    if few:
+        rate = (1 / like.shape[-1]) ** rate
     return (torch.rand(like.shape, generator=generator, device=like.device) < rate).to(like.dtype)
 
 
-def teaching_masks(mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator) -> Tensor:
+def teaching_masks(
+    mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator, few: bool = False
+) -> Tensor:
     """Masks (P, F, b, d) that say nothing about their row, made of masks drawn for it.
 
     Half are those of the row before, with random bit flips, so that predictors know the masks they will be asked
@@ -150,4 +158,4 @@ def teaching_masks(mask: Tensor, alive: Tensor, bit_flips: float, generator: tor
     rolled = mask.roll(1, 2)
     rolled = torch.where(noise < bit_flips, 1 - rolled, rolled)
     even = torch.arange(mask.shape[2], device=mask.device).unsqueeze(-1) % 2 == 0
-    return torch.where(even, rolled, random_masks(mask, generator)) * alive
+    return torch.where(even, rolled, random_masks(mask, generator, few)) * alive

@@ -16,7 +16,7 @@ from sklar.model.binary_mask import best_of_groups
 from sklar.model.gates import Gates, group_size, inputs_of, open_forced, sum_by_gate, to_inputs
 from sklar.model.networks import ChoiceNet
 from sklar.model.selection import decided
-from sklar.training import flips
+from sklar.training import flips, swaps
 from sklar.training.folds import Folds
 from sklar.training.gate_correlation import GateCorrelation, Pull, block_pattern
 from sklar.training.objectives import Task, bill
@@ -135,7 +135,7 @@ class Stage:
                     self.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * sparsity, self.folds.gates
                 )
                 torch._foreach_lerp_(averaged, weights, 1 - memory)
-            self.predictors.learn(x, y, teaching_masks(mask, alive, bit_flips, self.generator))
+            self.predictors.learn(x, y, teaching_masks(mask, alive, bit_flips, self.generator, s.predictor.few))
 
         def before(k: int) -> None:
             fade = cosine(k, n_steps)
@@ -177,8 +177,8 @@ class Stage:
                     price = price * self.folds.gates.cost
                 push = self._flip_push(rows, labels, alpha, draw, price)
             else:
-                draw = flips.draw_topk(alpha, root, self.settings.k, self.generator)
-                push = self._swap_push(rows, labels, alpha, draw, self.settings.k)
+                draw = flips.Draw(swaps.draw(alpha, root, self.settings.k, self.generator))
+                push = self._swap_push(rows, labels, alpha, draw.mask, self.settings.k)
         scores.backward(push.view_as(scores) / (n_folds * b))
         if self.correlation is not None and draw.latents is not None:
             pairs = flips.random_features(self._eligible(n_folds, b), 2, self.generator)
@@ -205,19 +205,15 @@ class Stage:
         # every feature is flipped for a share K / d of the rows
         return torch.zeros_like(alpha).scatter(-1, index, push * (alpha.shape[-1] / index.shape[-1]))
 
-    def _swap_push(self, x: Tensor, y: Tensor, alpha: Tensor, draw: flips.Draw, k: int) -> Tensor:
-        """What K swaps a row gain, taken from the feature that leaves and given to the one that comes: (P F, b, d)."""
-        free, shown = self._eligible(self.folds.x.shape[1], x.shape[1]), draw.mask > 0.5
-        hidden, shown = free & ~shown, free & shown
-        count = min(self.settings.flips, k, alpha.shape[-1] - k)
+    def _swap_push(self, x: Tensor, y: Tensor, alpha: Tensor, mask: Tensor, k: int) -> Tensor:
+        """What swaps gain, taken from features that leave and given to those that come: (P F, b, d)."""
+        d = alpha.shape[-1]
+        count = min(self.settings.flips, k, d - k)
         if count < 1:
             return torch.zeros_like(alpha)
-        out = flips.random_features(shown, count, self.generator)
-        into = flips.random_features(hidden, count, self.generator)
-        gain = flips.swap_gains(self.predictors.judge, self.task.row_loss, x, y, draw.mask, out, into)
-        gain = gain * hidden.gather(-1, into) * shown.gather(-1, out)
-        push = torch.zeros_like(alpha).scatter_add(-1, into, -gain).scatter_add(-1, out, gain)
-        return inward_only(push, alpha, self.settings.bound) * (alpha.shape[-1] / count)
+        free = self._eligible(self.folds.x.shape[1], x.shape[1])
+        push = swaps.push(self.predictors.judge, self.task.row_loss, x, y, mask, free, count, self.generator)
+        return inward_only(push, alpha, swaps.bound_for(k, d, self.settings.bound))
 
     def loss_spread(self) -> Tensor:
         """The standard deviation of the loss, of training rows shown everything, judged out of fold: (P,)."""

@@ -1,0 +1,101 @@
+"""Exactly k features a row: masks of k gates, and what the scores learn from swaps, one feature out and one in.
+
+Every gate gets the slope of the loss as drawn, which one backward pass gives for all gates together. A slope is of an
+infinitely small change, so some swaps a row, picked at random, are tried in full, and what the slope got wrong about
+them is put right. The mean over the swaps is exact; the slopes only take away most of its noise, which with hundreds of
+features and a few swaps a row would be large.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from sklar.model import copula, topk_mask
+from sklar.model.gates import sum_by_gate
+from sklar.model.masked_predictor import MaskedPredictor
+from sklar.training.flips import RowLoss, random_features, standard_normal
+
+
+def draw(scores: Tensor, root: Tensor | None, k: int, generator: torch.Generator) -> Tensor:
+    """Exactly k gates a row, one after the other in proportion to exp(alpha): (R, n, d)."""
+    s = standard_normal(scores, scores.shape[-1], generator)
+    if root is not None:
+        own = (1 - root.square().sum(-1)).clamp_min(0)
+        s = standard_normal(scores, root.shape[-1], generator) @ root.mT + own.sqrt().unsqueeze(1) * s
+    keys = topk_mask.sampling_keys(topk_mask.exponential_weights(scores), copula.log_uniform(s))
+    return topk_mask.hard_topk(keys, k).to(scores.dtype)
+
+
+def bound_for(k: int, d: int, bound: float) -> float:
+    """The bound of the scores at which nine of ten gates drawn are among the k at its upper end."""
+    return max(bound, 0.5 * math.log(9 * max(1, d - k) / k))
+
+
+def push(
+    judge: MaskedPredictor,
+    loss: RowLoss,
+    x: Tensor,
+    y: Tensor,
+    mask: Tensor,
+    free: Tensor,
+    count: int,
+    generator: torch.Generator,
+) -> Tensor:
+    """What the scores are to be moved against, of masks (R, n, d) whose gates `free` (R, n, d) may change: (R, n, d).
+
+    A hidden feature gets minus what it gains when it comes for one that is shown, a shown one what is gained when it
+    leaves, both in the mean over its partners, and all in proportion to the number of features.
+    """
+    d, is_shown = mask.shape[-1], mask > 0.5
+    hidden, shown = free & ~is_shown, free & is_shown
+    before = judge.before_activation(x, mask)
+    row_loss, slope = loss_and_slopes(judge, loss, before, x, y)
+    out = random_features(shown, count, generator)
+    into = random_features(hidden, count, generator)
+    gain = swap_gains(judge, loss, before, row_loss, x, y, mask, out, into)
+    gain = gain - (slope.gather(-1, out) - slope.gather(-1, into))  # what the slopes got wrong
+    gain = gain * hidden.gather(-1, into) * shown.gather(-1, out)
+    corrected = torch.zeros_like(slope).scatter_add(-1, into, -gain).scatter_add(-1, out, gain) * (d / out.shape[-1])
+    return corrected + _by_slopes(slope, hidden, shown)
+
+
+def loss_and_slopes(
+    judge: MaskedPredictor, loss: RowLoss, before: Tensor, x: Tensor, y: Tensor
+) -> tuple[Tensor, Tensor]:
+    """The loss of rows with first pre-activations (R, n, h), and its slope in every gate: (R, n), (R, n, d)."""
+    with torch.enable_grad():
+        hidden = before.detach().requires_grad_()
+        row_loss = loss(judge.after_first(hidden), y)
+        (slope,) = torch.autograd.grad(row_loss.sum(), hidden)
+    of_input = slope @ judge.first.weight.mT  # (R, n, D + d): of x * z, and of z - 1/2
+    of_value = x * of_input[..., : judge.n_inputs]
+    if judge.gate_of_input is not None:
+        of_value = sum_by_gate(of_value, judge.gate_of_input, judge.n_features)
+    return row_loss.detach(), of_value + of_input[..., judge.n_inputs :]
+
+
+def swap_gains(
+    judge: MaskedPredictor,
+    loss: RowLoss,
+    before: Tensor,
+    row_loss: Tensor,
+    x: Tensor,
+    y: Tensor,
+    mask: Tensor,
+    out: Tensor,
+    into: Tensor,
+) -> Tensor:
+    """Loss as drawn (R, n) minus loss with feature `out` hidden and feature `into` shown instead: (R, n, K)."""
+    swapped = judge.after_step(before, judge.flip_step(x, mask, out) + judge.flip_step(x, mask, into))
+    return row_loss.unsqueeze(-1) - loss(swapped, y.unsqueeze(-1).expand(out.shape))
+
+
+def _by_slopes(slope: Tensor, hidden: Tensor, shown: Tensor) -> Tensor:
+    """The mean push over all swaps, were the loss as the slopes say: (R, n, d)."""
+    n_hidden, n_shown = (part.sum(-1, keepdim=True).clamp_min(1) for part in (hidden, shown))
+    of_hidden, of_shown = (slope * hidden).sum(-1, keepdim=True), (slope * shown).sum(-1, keepdim=True)
+    comes, leaves = (slope - of_shown / n_shown) / n_hidden, (slope - of_hidden / n_hidden) / n_shown
+    return slope.shape[-1] * (hidden * comes + shown * leaves)
