@@ -134,3 +134,19 @@ def test_a_full_draw_by_its_factors_is_the_draw_with_L_stored(k):
     torch.testing.assert_close(*masks)
     shared = [model.sample(model.choice(x, factored=factored), (1, 1), seeded(2)) for factored in (True, False)]
     torch.testing.assert_close(*shared)
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_rounded_factors_of_a_full_rank_l_change_little(device):
+    """On a GPU 8 bits of L's factors are left; on a CPU they are as they were."""
+    words = {"n_features": 40, "n_outputs": 2, "covariance": "full", "k": 4, "choice_hidden": 16}
+    draws = []
+    for precision in ("float32", "bfloat16"):
+        model = SelectionModel(Architecture(**words, loadings_precision=precision), seeded()).to(device)
+        x = torch.randn(1, 64, 40, generator=seeded(1)).to(device)
+        choice = model.choice(x, factored=True)
+        noise = torch.Generator(device=device).manual_seed(2)
+        draws.append(model.covariance(choice).standard_draw((1, 64), noise))
+    off = (draws[0] - draws[1]).abs().max()
+    assert off < 0.05
+    assert (off == 0) == (device == "cpu")

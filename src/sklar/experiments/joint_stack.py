@@ -34,6 +34,7 @@ JOINT_DEFAULTS: dict[str, Any] = {
     "predict_hidden": 200,
     "activation": "relu",
     "loadings_activation": "tanh",
+    "loadings_precision": "float32",
     "max_epochs": 1000,
     "batch_size": 1000,
     "learning_rate": 1e-3,
@@ -157,5 +158,6 @@ def _architecture(words: dict[str, Any], d: int, task: Task, k: int | None, repl
         predict_hidden=words["predict_hidden"],
         activation=words["activation"],
         loadings_activation=words["loadings_activation"],
+        loadings_precision=words["loadings_precision"],
         replicas=replicas,
     )

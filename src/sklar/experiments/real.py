@@ -19,6 +19,7 @@ from sklar.datasets import load_images, load_isolet
 from sklar.experiments.cells import STACKED_RIVALS, Cell, Measured, Unit
 from sklar.experiments.honest_stack import fit_honest_stack
 from sklar.experiments.joint_stack import fit_joint_stack
+from sklar.experiments.kept import kept_judge
 from sklar.experiments.specs import CPU_ROWS
 from sklar.experiments.stacks import scaling_of
 from sklar.model.masked_predictor import MaskedPredictor
@@ -76,8 +77,13 @@ def _load(name: str, seed: int) -> Split:
 @lru_cache(maxsize=8)
 def _judge(name: str, seed: int, settings: JudgeSettings, device_type: str) -> MaskedPredictor:
     split, device = _load(name, seed), torch.device(device_type)
-    x = torch.from_numpy(scaling_of(split.x, "global").apply(split.x).astype(np.float32)).to(device)
-    return train_judge(x, torch.from_numpy(split.y).to(device), Task(int(split.y.max()) + 1), settings, seed=0)
+    rows = scaling_of(split.x, "global").apply(split.x).astype(np.float32)
+
+    def make() -> MaskedPredictor:
+        x, y = torch.from_numpy(rows).to(device), torch.from_numpy(split.y).to(device)
+        return train_judge(x, y, Task(int(split.y.max()) + 1), settings, seed=0)
+
+    return kept_judge(f"{name}-{seed}", (rows, split.y), settings, make).to(device)
 
 
 def _judge_of(unit: Unit, cell: Cell, device: torch.device) -> MaskedPredictor:

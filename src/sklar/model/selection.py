@@ -42,6 +42,7 @@ class Architecture:
     predict_hidden: int = 200
     activation: str = "relu"
     loadings_activation: str = "tanh"
+    loadings_precision: str = "float32"  # of the factors of a full-rank L on a GPU; sums are float32 in any case
     replicas: int = 1
     gate_of_input: tuple[int, ...] = ()  # the gate of each input; (): every feature is one input
     output_kind: str = ""  # what an output means (see `training.objectives`); "": one is a value, several are classes
@@ -184,10 +185,11 @@ class SelectionModel(GateModel):
         a = self.architecture
         ones = choice.scores.new_ones(a.n_features)
         if choice.hidden is not None and self.choice.loadings is not None:
-            head = (choice.hidden, self.choice.loadings.weight, self.choice.loadings.bias, a.loadings_activation)
-            if a.k is None:
-                return FullRankHead(*head, torch.zeros_like(ones))
-            return FullRankHead(*head, ones, a.correlation_strength**0.5)
+            rounded = a.loadings_precision == "bfloat16" and ones.is_cuda
+            factors = (choice.hidden, self.choice.loadings.weight, self.choice.loadings.bias)
+            hidden, weight, bias = (factor.bfloat16() if rounded else factor for factor in factors)
+            own, scale = (torch.zeros_like(ones), 1.0) if a.k is None else (ones, a.correlation_strength**0.5)
+            return FullRankHead(hidden, weight, bias, a.loadings_activation, own, scale)
         if choice.loadings is None:
             return Independent(ones)
         loadings, sigma = choice.loadings, choice.sigma
