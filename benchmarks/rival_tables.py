@@ -55,11 +55,12 @@ def cost(method: str, rows: list[Row]) -> str:
 
 
 def notes(by_method: dict[str, list[Row]]) -> str:
-    """How many seeds and test rows stand behind the numbers: what most methods have, then the exceptions."""
+    """How many seeds and test rows stand behind the numbers, and of whom where they differ."""
     said = {name: f"{_seeds(rows)}, {_asked(rows)}" for name, rows in by_method.items()}
-    kinds = sorted(set(said.values()), key=list(said.values()).count, reverse=True)
-    exceptions = [f"{_named(said, kind)}: {kind}" for kind in kinds[1:]]
-    return "; ".join([f"Means over {kinds[0]}", *exceptions]) + "."
+    kinds = list(dict.fromkeys(said.values()))
+    if len(kinds) == 1:
+        return f"Means over {kinds[0]}."
+    return "Means over " + "; ".join(f"{kind} ({_named(said, kind)})" for kind in kinds) + "."
 
 
 def where_trained(by_method: dict[str, list[Row]]) -> str:
