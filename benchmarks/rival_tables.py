@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -55,12 +56,10 @@ def cost(method: str, rows: list[Row]) -> str:
 
 
 def notes(by_method: dict[str, list[Row]]) -> str:
-    """How many seeds and test rows stand behind the numbers, and of whom where they differ."""
+    """How many seeds and test rows stand behind the numbers: of most methods, then of the others by name."""
     said = {name: f"{_seeds(rows)}, {_asked(rows)}" for name, rows in by_method.items()}
-    kinds = list(dict.fromkeys(said.values()))
-    if len(kinds) == 1:
-        return f"Means over {kinds[0]}."
-    return "Means over " + "; ".join(f"{kind} ({_named(said, kind)})" for kind in kinds) + "."
+    (most, _), *others = Counter(said.values()).most_common()
+    return "; ".join([f"Means over {most}", *(f"{_named(said, kind)}: {kind}" for kind, _ in others)]) + "."
 
 
 def where_trained(by_method: dict[str, list[Row]]) -> str:

@@ -3,12 +3,11 @@
     python benchmarks/rivals.py --quick                         # a minute: does everything run?
     python benchmarks/rivals.py --preset one-core --out rows.jsonl
     python benchmarks/rivals.py --preset full --dimensions 11 100 --seeds 3 --out rows.jsonl
+    python benchmarks/rivals.py --table rows.jsonl more.jsonl   # the tables of docs/baselines.md, from rows
 
 One JSON row a fit is appended to --out; rows that are there already are not measured again. Train and test rows
 are different draws. Methods that need the number of features are told it (K below), as in the published tables.
-On a GPU a network's fits of one dimension train side by side (--stack); seconds are then shares of the whole.
-    python benchmarks/rivals.py --table rows.jsonl more.jsonl
-prints what docs/baselines.md shows.
+On a GPU a network's fits of one dimension (and k) train side by side (--stack); a fit's seconds are then its share.
 """
 
 from __future__ import annotations
@@ -52,7 +51,8 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         "nola": {"penalty": 0.003, "max_epochs": 150},
     },
     "quick": {
-        **{name: {"iterations": 20} for name in ("invase", "invase-minus", "l2x", "stg", "lime", "shap")},
+        **{name: {"iterations": 20} for name in ("invase", "invase-minus", "l2x", "stg")},
+        **{name: {"iterations": 20} for name in ("lime", "shap", "gradient-shap")},
         "cae": {"iterations": 20, "tries": 1},
         "realx": {"iterations": 20, "warmup": 5},
         "gdfs": {"iterations": 20, "warmup": 5},

@@ -53,6 +53,8 @@ def test_seeds_side_by_side_do_not_mix():
         assert rival.score(X, X[:, 0]) > 0.8
 
 
+# GDFS gets k = 2: with k = 1 its policy only ever sees batches without variance, and batch normalisation then answers
+# from other moments than it learned with, alone as well as side by side.
 LEARNERS = {  # words with which a fit of these small tables takes a fraction of a second
     "invase": {"actor_hidden": 20, "critic_hidden": 20, "learning_rate": 3e-3},
     "invase-minus": {"actor_hidden": 20, "critic_hidden": 20, "learning_rate": 3e-3},

@@ -102,7 +102,7 @@ def test_tables(rivals, tmp_path, capsys):
     assert (
         capsys.readouterr().out
         == """\
-Means over 1 seed, 10,000 test rows (`stg`); 1 seed, 200 test rows (`lime`); 2 seeds, 10,000 test rows (`tree`).
+Means over 1 seed, 10,000 test rows; `lime`: 1 seed, 200 test rows; `tree`: 2 seeds, 10,000 test rows.
 
 | d = 11 | Syn1 | Syn2 | Syn3 | Syn4 | Syn5 | Syn6 |
 |---|---|---|---|---|---|---|
