@@ -3,27 +3,37 @@
     python benchmarks/rivals.py --quick                         # a minute: does everything run?
     python benchmarks/rivals.py --preset one-core --out rows.jsonl
     python benchmarks/rivals.py --preset full --dimensions 11 100 --seeds 3 --out rows.jsonl
+    python benchmarks/rivals.py --table rows.jsonl more.jsonl   # the tables of docs/baselines.md, from rows
 
 One JSON row a fit is appended to --out; rows that are there already are not measured again. Train and test rows
 are different draws. Methods that need the number of features are told it (K below), as in the published tables.
+On a GPU a network's fits of one dimension (and k) train side by side (--stack); a fit's seconds are then its share.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 from sklar.baselines import REGISTRY
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
+from sklar.experiments.cells import STACKED_RIVALS
 from sklar.experiments.results import published as told
-from sklar.experiments.synthetic import SLOW_TO_ASK, TOLD_K, TOLD_K_AT_SELECT, TOLD_TRUTH, K
+from sklar.experiments.synthetic import SLOW_TO_ASK, TOLD_K, TOLD_K_AT_SELECT, TOLD_TRUTH, Draw, K
 from sklar.metrics import false_discovery_rate, true_positive_rate
+from sklar.training.runtime import DEVICES, resolve_device
+
+sys.path.insert(0, str(Path(__file__).parent))  # also when it is not run as a script
+from rival_tables import tables
 
 Rows = tuple[np.ndarray, np.ndarray]  # a table and its target
 
@@ -41,7 +51,8 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         "nola": {"penalty": 0.003, "max_epochs": 150},
     },
     "quick": {
-        **{name: {"iterations": 20} for name in ("invase", "invase-minus", "l2x", "stg", "lime", "shap")},
+        **{name: {"iterations": 20} for name in ("invase", "invase-minus", "l2x", "stg")},
+        **{name: {"iterations": 20} for name in ("lime", "shap", "gradient-shap")},
         "cae": {"iterations": 20, "tries": 1},
         "realx": {"iterations": 20, "warmup": 5},
         "gdfs": {"iterations": 20, "warmup": 5},
@@ -51,6 +62,8 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         "boosting": {"n_trees": 20},
     },
 }
+# Train side by side. NOLA does not: its fits stop early, each at its own time.
+STACKED = (*STACKED_RIVALS, "invase-minus", "realx")
 # rows to train on, rows to test on
 SIZES = {"full": (10_000, 10_000), "one-core": (10_000, 10_000), "quick": (500, 500)}
 
@@ -65,43 +78,99 @@ def published(method: str, dataset: str, d: int) -> tuple[float | None, float | 
     return cells[0], cells[1]
 
 
-def measure(method: str, dataset: str, d: int, seed: int, preset: str) -> dict[str, Any]:
-    """Fit one rival on one data set, and say how it did."""
+class Cell(NamedTuple):
+    """One fit that is wanted."""
+
+    method: str
+    dataset: str
+    d: int
+    seed: int
+
+
+def words_of(cell: Cell, preset: str) -> dict[str, Any]:
+    """The words a rival is made with, but its seed and device."""
+    told_k = {"k": K[cell.dataset]} if cell.method in TOLD_K else {}
+    return {**PRESETS[preset].get(cell.method, {}), **told_k}
+
+
+def groups(cells: list[Cell], preset: str, most: int) -> Iterator[list[Cell]]:
+    """Cells to train side by side: of one method, dimension and words, at most so many; those that cannot, alone."""
+    together: dict[Any, list[Cell]] = {}
+    for cell in cells:
+        alike = words_of(cell, preset).get("k") if cell.method in STACKED else (cell.dataset, cell.seed)
+        together.setdefault((cell.method, cell.d, alike), []).append(cell)
+    for group in together.values():
+        yield from (group[first : first + most] for first in range(0, len(group), most))
+
+
+class Fits(NamedTuple):
+    """Fitted rivals, one a cell, and what one of them cost."""
+
+    rivals: list[Any]
+    device: str
+    seconds: float  # by the clock
+    cpu_seconds: float
+
+
+def fit(group: list[Cell], train: list[Draw], preset: str, device: str) -> Fits:
+    """Fit the rivals of one group: a single cell alone, several side by side."""
+    method, seeds = group[0].method, [cell.seed for cell in group]
+    words = words_of(group[0], preset)
+    where = resolve_device(device).type if "device" in REGISTRY[method]().get_params(deep=False) else None
+    rival = REGISTRY[method](random_state=seeds[0], **words, **({"device": where} if where else {}))
+    start, cpu = time.perf_counter(), time.process_time()
+    if len(group) > 1:
+        rivals = rival.fit_problems([(X, y) for X, y, _ in train], seeds)
+    else:
+        ((X, y, truth),) = train
+        rivals = [rival.fit(X, y, **({"relevant": truth} if method in TOLD_TRUTH else {}))]
+    seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
+    return Fits(rivals, where or "cpu", seconds / len(group), cpu / len(group))
+
+
+def measure(group: list[Cell], preset: str, device: str) -> Iterator[dict[str, Any]]:
+    """Fit one rival on each data set of a group, and say how they did."""
     n_train, n_test = SIZES[preset]
-    X, y, truth = make_synthetic(dataset, n_train, d, random_state=seed)
-    unseen, target, relevant = make_synthetic(dataset, n_test, d, random_state=10_000 + seed)
-    words = dict(PRESETS[preset].get(method, {}))
-    if method in TOLD_K:
-        words["k"] = K[dataset]
-    at_select = {"k": K[dataset]} if method in TOLD_K_AT_SELECT else {}
-    rival = REGISTRY[method](random_state=seed, **words)
-    start = time.process_time()
-    rival.fit(X, y, **({"relevant": truth} if method in TOLD_TRUTH else {}))
-    fit_seconds = time.process_time() - start
-    asked = slice(0, SLOW_TO_ASK.get(method) if preset != "quick" else 20 if method in SLOW_TO_ASK else None)
+    train = [make_synthetic(cell.dataset, n_train, cell.d, random_state=cell.seed) for cell in group]
+    fits = fit(group, train, preset, device)
+    if fits.device == "cuda":
+        fits.rivals[0].select(train[0][0][:2])  # a GPU's first answer loads its kernels
+    for cell, rival, (X, y, _) in zip(group, fits.rivals, train, strict=True):
+        test = make_synthetic(cell.dataset, n_test, cell.d, random_state=10_000 + cell.seed)
+        answers = scored(cell, rival, (X, y), test, quick=preset == "quick")
+        told_tpr, told_fdr = published(cell.method, cell.dataset, cell.d)
+        yield {
+            **cell._asdict(),
+            "preset": preset,
+            "words": words_of(cell, preset),
+            **answers,
+            "device": fits.device,
+            "side_by_side": len(group),
+            "fit_seconds": fits.seconds,
+            "fit_cpu_seconds": fits.cpu_seconds,
+            "published_tpr": told_tpr,
+            "published_fdr": told_fdr,
+        }
+
+
+def scored(cell: Cell, rival: Any, train: Rows, test: Draw, quick: bool) -> dict[str, Any]:
+    """How well a fitted rival selects and predicts on the test rows, and how long it takes to select."""
+    unseen, target, relevant = test
+    at_select = {"k": K[cell.dataset]} if cell.method in TOLD_K_AT_SELECT else {}
+    asked = slice(0, (20 if quick else SLOW_TO_ASK[cell.method]) if cell.method in SLOW_TO_ASK else None)
     start = time.process_time()
     masks = rival.select(unseen[asked], **at_select)
     select_seconds = time.process_time() - start
-    accuracy, whose = accuracy_of(rival, (X, y), (unseen, target), at_select)
-    told_tpr, told_fdr = published(method, dataset, d)
+    accuracy, whose = accuracy_of(rival, train, (unseen, target), at_select)
     return {
-        "method": method,
-        "dataset": dataset,
-        "d": d,
-        "seed": seed,
-        "preset": preset,
-        "words": words,
-        "k": words.get("k", at_select.get("k")),
+        "k": getattr(rival, "k", None) or at_select.get("k"),
         "tpr": true_positive_rate(relevant[asked], masks),
         "fdr": false_discovery_rate(relevant[asked], masks),
         "features": float(masks.sum(axis=1).mean()),
         "accuracy": 100 * accuracy,
         "accuracy_of": whose,
-        "fit_cpu_seconds": fit_seconds,
         "select_ms_per_row": 1000 * select_seconds / len(masks),
         "rows_asked": len(masks),
-        "published_tpr": told_tpr,
-        "published_fdr": told_fdr,
     }
 
 
@@ -126,39 +195,54 @@ def line(row: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> list[dict[str, Any]]:
+    options = parse(arguments)
+    if options.table:
+        print("\n\n".join(tables([row for path in options.table for row in rows_of(path)])))
+        return []
+    done = {key(row) for row in rows_of(options.out)}
+    product = itertools.product(options.dimensions, options.methods, options.datasets, range(options.seeds))
+    cells = [Cell(method, dataset, d, seed) for d, method, dataset, seed in product]
+    wanted = [cell for cell in cells if (*cell, options.preset) not in done]
+    most = options.stack or (len(cells) if resolve_device(options.device).type == "cuda" else 1)
+    rows = []
+    for group in groups(wanted, options.preset, most):
+        for row in measure(group, options.preset, options.device):
+            rows.append(row)
+            print(line(row), flush=True)
+            if options.out:
+                with options.out.open("a") as file:
+                    file.write(json.dumps(row) + "\n")
+    return rows
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--methods", nargs="+", default=list(REGISTRY), choices=list(REGISTRY), metavar="NAME")
     parser.add_argument("--datasets", nargs="+", default=list(SYNTHETIC_NAMES), choices=SYNTHETIC_NAMES)
     parser.add_argument("--dimensions", nargs="+", type=int, default=[11])
     parser.add_argument("--seeds", type=int, default=1, help="how many")
     parser.add_argument("--preset", choices=list(PRESETS), default="full")
+    parser.add_argument("--device", choices=DEVICES, default="auto", help="for the rivals that have the word")
+    parser.add_argument("--stack", type=int, default=0, help="data sets side by side; 0: all on a GPU, one on a CPU")
     parser.add_argument("--quick", action="store_true", help="the preset quick, on Syn1 and Syn4")
     parser.add_argument("--out", type=Path, help="file to append rows to, as JSON lines")
+    parser.add_argument("--table", nargs="+", type=Path, metavar="FILE", help="only print tables of the rows of files")
     options = parser.parse_args(arguments)
     if options.quick:
         options.preset, options.datasets = "quick", [d for d in options.datasets if d in ("syn1", "syn4")]
-    done = done_cells(options.out)
-    rows = []
-    for dataset in options.datasets:
-        for d in options.dimensions:
-            for seed in range(options.seeds):
-                for method in options.methods:
-                    if (method, dataset, d, seed, options.preset) in done:
-                        continue
-                    rows.append(measure(method, dataset, d, seed, options.preset))
-                    print(line(rows[-1]), flush=True)
-                    if options.out:
-                        with options.out.open("a") as file:
-                            file.write(json.dumps(rows[-1]) + "\n")
-    return rows
+    return options
 
 
-def done_cells(path: Path | None) -> set[tuple]:
-    """What the file holds already."""
+def rows_of(path: Path | None) -> list[dict[str, Any]]:
+    """The rows that a file holds; none if there is no such file."""
     if path is None or not path.exists():
-        return set()
-    cells = (json.loads(text) for text in path.read_text().splitlines())
-    return {(row["method"], row["dataset"], row["d"], row["seed"], row["preset"]) for row in cells}
+        return []
+    return [json.loads(text) for text in path.read_text().splitlines()]
+
+
+def key(row: dict[str, Any]) -> tuple:
+    """What tells a row from others."""
+    return (*(row[name] for name in Cell._fields), row["preset"])
 
 
 if __name__ == "__main__":

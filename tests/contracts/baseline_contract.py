@@ -208,6 +208,33 @@ class NetworkContract(BaselineContract):
         assert not np.array_equal(rivals[0].scores(X), rivals[1].scores(X))
         assert all(len(rival.predict(X)) == len(X) for rival in rivals)
 
+    def test_problems_side_by_side(self):
+        """Each data set has a rival of its own: its own seed, labels and columns' scale, and shapes as ever."""
+        (X, y), (X2, _) = make_table(), make_table(seed=1)
+        problems = [(X, y), (9 + 3 * X2, np.where(X2[:, 4] > 0, "yes", "no"))]
+        rivals = self.make().fit_problems(problems, [5, 6])
+        assert [rival.random_state for rival in rivals] == [5, 6]
+        assert [rival.classes_.tolist() for rival in rivals] == [["class 0", "class 1"], ["no", "yes"]]
+        assert [round(rival.scaling_.centre.mean()) for rival in rivals] == [0, 9]
+        for rival, (X, y) in zip(rivals, problems, strict=True):
+            asked = X[: self.n_asked]
+            assert rival.scores(asked).shape == rival.select(asked).shape == asked.shape
+            assert set(rival.predict(asked)) <= set(y)
+            assert rival.predict_proba(asked).shape == (len(asked), 2)
+
+    def test_problems_do_not_mix(self):
+        """What one data set learns does not depend on its neighbour."""
+        first, *others = (make_table(seed=seed) for seed in range(3))
+        one, other = (self.make().fit_problems([first, beside], [0, 1])[0] for beside in others)
+        asked = first[0][: self.n_asked]
+        np.testing.assert_allclose(one.scores(asked), other.scores(asked), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(one.predict_proba(asked), other.predict_proba(asked), rtol=1e-6)
+
+    def test_real_targets_side_by_side(self):
+        problems = [make_table(None), make_table(None, seed=1)]
+        for rival, (X, _) in zip(self.make().fit_problems(problems, [0, 1]), problems, strict=True):
+            assert rival.predict(X[: self.n_asked]).shape == (self.n_asked,)
+
     def test_progress_only_when_verbose(self, capsys):
         self.fitted()
         assert capsys.readouterr().err == ""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.special import softmax
+from sklearn.base import clone
 from torch import Tensor, nn
 
 from sklar.baselines.base import above_average, count, top_k
@@ -36,6 +37,11 @@ class ExplainedPredictor(PredictsFromMask):
     def _explain(self, explainer: Any, row: np.ndarray, label: int) -> np.ndarray:
         """Signed contributions of one scaled row's features to output `label`: (d,)."""
         raise NotImplementedError
+
+    def fit_problems(self, problems: list[tuple[Any, Any]], random_states: list[int]) -> list[Any]:
+        """Train one model a data set (X, y), one after the other: each stops when its own held-out rows say so."""
+        makers = [clone(self).set_params(random_state=random_state) for random_state in random_states]
+        return [maker.fit(X, y) for maker, (X, y) in zip(makers, problems, strict=True)]
 
     def _train_replicas(self, rows: np.ndarray, target: np.ndarray, replicas: int, seed: int) -> nn.Module:
         self.seed_, self.background_ = seed, self._background(rows, seed)

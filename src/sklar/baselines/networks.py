@@ -70,10 +70,11 @@ class NetworkBaseline(Baseline):
     def fit_problems(self, problems: list[tuple[Any, Any]], random_states: list[int]) -> list[Any]:
         """Train one model a data set (X, y), all of one shape, side by side; return one fitted rival each.
 
-        The replicas share the order of their batches, nothing else.
+        The replicas share the order of their batches, nothing else. All data sets have as many classes.
         """
         learners = [clone(self).set_params(random_state=random_state) for random_state in random_states]
         prepared = [learner._prepare(X, y) for learner, (X, y) in zip(learners, problems, strict=True)]
+        _require_one_shape(learners, prepared)
         rows, target = (np.stack(parts) for parts in zip(*prepared, strict=True))
         seed = spawn_seeds(random_states[0], 1)[0]
         stacked = learners[0]._train_replicas(rows, target, len(learners), seed)
@@ -132,6 +133,15 @@ class PredictsFromMask(NetworkBaseline):
         both = np.concatenate([rows, self._masks(rows)], axis=1)  # (n, 2 d): each row with its mask
         d = rows.shape[1]
         return self._answer(both, lambda model, x: self._outputs(model, x[..., :d], x[..., d:]))
+
+
+def _require_one_shape(learners: list[Any], prepared: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    """Refuse data sets that do not fit into one stack."""
+    shapes = {rows.shape for rows, _ in prepared}
+    if len(shapes) > 1:
+        raise ValueError(f"data sets side by side must have one shape; got {sorted(shapes)}")
+    if len({learner._task() for learner in learners}) > 1:
+        raise ValueError("data sets side by side must all be regression, or have the same number of classes")
 
 
 def endless_batches(
