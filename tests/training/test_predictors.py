@@ -55,6 +55,14 @@ def test_random_masks_have_a_rate_of_their_own_for_every_row():
     assert rates.max() > 0.95
 
 
+def test_masks_of_few_among_many_are_common():
+    """Log-uniform rates: half of the rows show fewer than sqrt(d) features; uniform rates where k is no small share."""
+    few = random_masks(torch.zeros(1, 4000, 400), seeded(), k=10).sum(-1)
+    # a share of 1/2, give or take 5 errors (false alarm 6e-7) and the spread of a count around its rate
+    assert 0.45 < float((few < 20).float().mean()) < 0.55
+    assert float((random_masks(torch.zeros(1, 4000, 400), seeded(), k=100).sum(-1) < 20).float().mean()) < 0.1
+
+
 def test_teaching_masks_are_those_of_other_rows():
     mask = torch.eye(8).repeat(1, 1, 1, 1)  # row i shows feature i alone
     taught = teaching_masks(mask, torch.ones(1, 1, 1, 8), 0.0, seeded())

@@ -111,7 +111,7 @@ def honest_words(words: dict[str, Any], n: int, k: int | None) -> dict[str, Any]
         rank=words["rank"],
         k=k,
         min_features=words.get("min_features", 0),
-        predictor=PredictorSettings(hidden=words["predict_hidden"], batch_size=words["batch_size"], few=k is not None),
+        predictor=PredictorSettings(hidden=words["predict_hidden"], batch_size=words["batch_size"], k=k),
     )
     return {
         "penalty": words.get("penalty", 0.0),

@@ -33,7 +33,7 @@ class PredictorSettings:
     average: float = 0.99  # of the weights: the moving average judges, the last weights learn
     batch_size: int = 1000
     rise: int = 100  # steps over which the learning rate rises
-    few: bool = False  # random masks show few features as often as many: where k of very many are to be judged
+    k: int | None = None  # features that the masks to be judged show; None: any number
 
 
 class FoldPredictors:
@@ -63,7 +63,7 @@ class FoldPredictors:
 
         def step() -> None:
             x, y = self.folds.batch(self.rows, self.folds.n_train, self.generator)
-            self.learn(x, y, random_masks(self.folds.gates.like(x), self.generator, self.settings.few) * alive)
+            self.learn(x, y, random_masks(self.folds.gates.like(x), self.generator, self.settings.k) * alive)
 
         self.average = averaging(self.settings.average, n_steps)
         rise = min(self.settings.rise, 1 + n_steps // 5)
@@ -135,19 +135,25 @@ def shrink_features(predictor: MaskedPredictor, amount: float | Tensor) -> None:
     weight.mul_(torch.cat([to_inputs(factor, of_input), factor], dim=1).unsqueeze(-1))
 
 
-def random_masks(like: Tensor, generator: torch.Generator, few: bool = False) -> Tensor:
+# Where masks show a smaller share of the features than this, rates are drawn log-uniformly.
+SMALL_SHARE = 0.2
+
+
+def random_masks(like: Tensor, generator: torch.Generator, k: int | None = None) -> Tensor:
     """Every row its own rate, and gates that open at that rate: like `like` (..., d).
 
-    Rates are uniform in (0, 1) or, for `few`, log-uniform in (1 / d, 1).
+    Rates are uniform in (0, 1) or, where the masks to be judged show k of very many, log-uniform in (1 / d, 1):
+    masks of so few would hardly come up.
     """
+    d = like.shape[-1]
     rate = torch.rand(like.shape[:-1], generator=generator, device=like.device).unsqueeze(-1)
-    if few:
-        rate = (1 / like.shape[-1]) ** rate
+    if k is not None and k <= SMALL_SHARE * d:
+        rate = (1 / d) ** rate
     return (torch.rand(like.shape, generator=generator, device=like.device) < rate).to(like.dtype)
 
 
 def teaching_masks(
-    mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator, few: bool = False
+    mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator, k: int | None = None
 ) -> Tensor:
     """Masks (P, F, b, d) that say nothing about their row, made of masks drawn for it.
 
@@ -158,4 +164,4 @@ def teaching_masks(
     rolled = mask.roll(1, 2)
     rolled = torch.where(noise < bit_flips, 1 - rolled, rolled)
     even = torch.arange(mask.shape[2], device=mask.device).unsqueeze(-1) % 2 == 0
-    return torch.where(even, rolled, random_masks(mask, generator, few)) * alive
+    return torch.where(even, rolled, random_masks(mask, generator, k)) * alive

@@ -135,7 +135,7 @@ class Stage:
                     self.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * sparsity, self.folds.gates
                 )
                 torch._foreach_lerp_(averaged, weights, 1 - memory)
-            self.predictors.learn(x, y, teaching_masks(mask, alive, bit_flips, self.generator, s.predictor.few))
+            self.predictors.learn(x, y, teaching_masks(mask, alive, bit_flips, self.generator, s.predictor.k))
 
         def before(k: int) -> None:
             fade = cosine(k, n_steps)
