@@ -86,11 +86,11 @@ def test_slopes_take_noise_away(setup):
 
 def test_draws_have_exactly_k_and_follow_the_scores():
     scores = torch.tensor([0.0, 0.0, 0.0, math.log(3.0)]).expand(1, 20_000, 4)
-    masks = swaps.draw(scores, None, 1, seeded())
+    masks = swaps.draw(scores, 1, seeded())
     assert (masks.sum(-1) == 1).all()
     # one of four with weights 1, 1, 1, 3: chance 1/2 for the last; 5 errors, false alarm 6e-7
     assert abs(float(masks[..., 3].mean()) - 0.5) < 5 * 0.5 / math.sqrt(20_000)
-    assert (swaps.draw(scores, torch.full((1, 4, 1), 0.6), 2, seeded()).sum(-1) == 2).all()
+    assert (swaps.draw(scores, 2, seeded()).sum(-1) == 2).all()
 
 
 @pytest.mark.parametrize(("k", "d"), [(4, 11), (10, 400), (40, 784)])
@@ -98,7 +98,7 @@ def test_at_the_bound_most_draws_are_of_the_best(k, d):
     bound = swaps.bound_for(k, d, 2.5)
     scores = torch.full((1, 2000, d), -bound)
     scores[..., :k] = bound
-    masks = swaps.draw(scores, None, k, seeded())
-    first = swaps.draw(scores, None, 1, seeded())[..., :k].sum(-1).mean()
+    masks = swaps.draw(scores, k, seeded())
+    first = swaps.draw(scores, 1, seeded())[..., :k].sum(-1).mean()
     assert first > 0.87
     assert masks[..., :k].sum(-1).mean() > 0.6 * k

@@ -40,7 +40,7 @@ def draw_gates(scores: Tensor, root: Tensor | None, generator: torch.Generator) 
         noise = torch.rand(scores.shape, generator=generator, device=scores.device)
         return Draw((noise < torch.sigmoid(scores)).to(scores.dtype))
     own = (1 - root.square().sum(-1)).clamp_min(0)  # (R, d)
-    xi, eps = standard_normal(scores, root.shape[-1], generator), standard_normal(scores, scores.shape[-1], generator)
+    xi, eps = _normal(scores, root.shape[-1], generator), _normal(scores, scores.shape[-1], generator)
     q = xi @ root.mT + own.sqrt().unsqueeze(1) * eps
     c = gradients.thresholds(scores)
     correlation = (root @ root.mT + torch.diag_embed(own)).unsqueeze(1)
@@ -100,6 +100,6 @@ def _one_row_each(x: Tensor, masks: Tensor, y: Tensor) -> tuple[Tensor, Tensor, 
     return x.repeat_interleave(count, 1), masks.flatten(1, 2), y.repeat_interleave(count, 1)
 
 
-def standard_normal(like: Tensor, width: int, generator: torch.Generator) -> Tensor:
+def _normal(like: Tensor, width: int, generator: torch.Generator) -> Tensor:
     """Standard normal draws for the rows of `like`: (R, n, width)."""
     return torch.randn(*like.shape[:2], width, generator=generator, device=like.device, dtype=like.dtype)

@@ -178,7 +178,8 @@ def _select(
     """Train the selector along the path, choose the penalty, train on with all rows, and choose the level."""
     problems = len(columns)
     history: list[list[Record]] = [[] for _ in range(problems)]
-    if stage.settings.covariance != "independent" and stage.alive.shape[1] > 1:
+    # a swap of one copy for another gains nothing: with k, gates need not be told to exclude each other
+    if stage.settings.covariance != "independent" and stage.settings.k is None and stage.alive.shape[1] > 1:
         stage.correlate()
     grid = _log_penalties(stage, penalty, schedule)  # (P, G)
     stage.middle = grid.mean(1)[:, None, None]

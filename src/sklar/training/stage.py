@@ -177,7 +177,7 @@ class Stage:
                     price = price * self.folds.gates.cost
                 push = self._flip_push(rows, labels, alpha, draw, price)
             else:
-                draw = flips.Draw(swaps.draw(alpha, root, self.settings.k, self.generator))
+                draw = flips.Draw(swaps.draw(alpha, self.settings.k, self.generator))
                 push = self._swap_push(rows, labels, alpha, draw.mask, self.settings.k)
         scores.backward(push.view_as(scores) / (n_folds * b))
         if self.correlation is not None and draw.latents is not None:

@@ -13,19 +13,16 @@ import math
 import torch
 from torch import Tensor
 
-from sklar.model import copula, topk_mask
+from sklar.model import topk_mask
 from sklar.model.gates import sum_by_gate
 from sklar.model.masked_predictor import MaskedPredictor
-from sklar.training.flips import RowLoss, random_features, standard_normal
+from sklar.training.flips import RowLoss, random_features
 
 
-def draw(scores: Tensor, root: Tensor | None, k: int, generator: torch.Generator) -> Tensor:
+def draw(scores: Tensor, k: int, generator: torch.Generator) -> Tensor:
     """Exactly k gates a row, one after the other in proportion to exp(alpha): (R, n, d)."""
-    s = standard_normal(scores, scores.shape[-1], generator)
-    if root is not None:
-        own = (1 - root.square().sum(-1)).clamp_min(0)
-        s = standard_normal(scores, root.shape[-1], generator) @ root.mT + own.sqrt().unsqueeze(1) * s
-    keys = topk_mask.sampling_keys(topk_mask.exponential_weights(scores), copula.log_uniform(s))
+    wait = torch.empty_like(scores).exponential_(generator=generator)
+    keys = topk_mask.sampling_keys(topk_mask.exponential_weights(scores), -wait)  # -wait is the log of a uniform
     return topk_mask.hard_topk(keys, k).to(scores.dtype)
 
 
