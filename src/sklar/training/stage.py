@@ -16,12 +16,14 @@ from sklar.model.binary_mask import best_of_groups
 from sklar.model.gates import Gates, group_size, inputs_of, open_forced, sum_by_gate, to_inputs
 from sklar.model.networks import ChoiceNet
 from sklar.model.selection import decided
-from sklar.training import flips
+from sklar.training import draws, flips
+from sklar.training.copula_flips import copula_flips
 from sklar.training.folds import Folds
 from sklar.training.gate_correlation import GateCorrelation, Pull, block_pattern
 from sklar.training.objectives import Task, bill
 from sklar.training.predictors import FoldPredictors, PredictorSettings, teaching_masks
 from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
+from sklar.training.trial import Trial
 
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # one of these a score must exceed to select
 
@@ -169,22 +171,19 @@ class Stage:
         root = None
         if self.correlation is not None:
             root = self.correlation.root().detach().repeat_interleave(n_folds, 0)
+        eligible = self._eligible(n_folds, b)
         with torch.no_grad():
             if self.settings.k is None:
-                draw = flips.draw_gates(alpha, root, self.generator)
-                price = log_penalty.exp().view(problems * n_folds, b, 1)
-                if self.folds.gates.cost is not None:
-                    price = price * self.folds.gates.cost
-                push = self._flip_push(rows, labels, alpha, draw, price)
+                draw = draws.draw_gates(alpha, root, self.generator)
+                trial = Trial(self.predictors.judge, self.task.row_loss, rows, labels, draw)
+                index = draws.random_features(eligible, self.settings.flips, self.generator)
+                gain = self._gains(trial, index)
+                push = self._flip_push(gain, alpha, index, log_penalty.exp().view(problems * n_folds, b, 1))
             else:
-                draw = flips.draw_topk(alpha, root, self.settings.k, self.generator)
-                push = self._swap_push(rows, labels, alpha, draw, self.settings.k)
+                draw = draws.draw_topk(alpha, root, self.settings.k, self.generator)
+                trial = Trial(self.predictors.judge, self.task.row_loss, rows, labels, draw)
+                push = self._swap_push(trial, alpha, eligible, self.settings.k)
         scores.backward(push.view_as(scores) / (n_folds * b))
-        if self.correlation is not None and draw.latents is not None:
-            pairs = flips.random_features(self._eligible(n_folds, b), 2, self.generator)
-            self.correlation.learn(
-                self.predictors.judge, self.task.row_loss, rows, labels, draw.latents, pairs, self.settings.pull
-            )
         return draw.mask.view(problems, n_folds, b, -1)
 
     def _eligible(self, n_folds: int, b: int) -> Tensor:
@@ -193,28 +192,32 @@ class Stage:
         free = self.alive if forced is None else self.alive & ~forced
         return free.repeat_interleave(n_folds, 0).unsqueeze(1).expand(-1, b, -1)
 
-    def _flip_push(self, x: Tensor, y: Tensor, alpha: Tensor, draw: flips.Draw, price: Tensor) -> Tensor:
+    def _gains(self, trial: Trial, index: Tensor) -> Tensor:
+        """What K features a row gain (P F, b, K); pair flips put a step's gradient on the correlation besides."""
+        if self.correlation is None or trial.draw.latents is None:
+            return flips.gains(trial, index)
+        gain, mixed = copula_flips(trial, trial.draw.latents, index)  # the first two are a random pair
+        self.correlation.learn(index[..., :2], mixed, self.settings.pull)
+        return gain
+
+    def _flip_push(self, gain: Tensor, alpha: Tensor, index: Tensor, price: Tensor) -> Tensor:
         """The natural gradient of the scores, penalty - gain, for K features a row: (P F, b, d)."""
-        index = flips.random_features(
-            self._eligible(self.folds.x.shape[1], x.shape[1]), self.settings.flips, self.generator
-        )
-        gain = flips.gains(self.predictors.judge, self.task.row_loss, x, y, draw, index)
-        if price.shape[-1] > 1:  # every feature has its own
-            price = price.gather(-1, index)
+        if self.folds.gates.cost is not None:  # every feature has its own
+            price = price * self.folds.gates.cost[index]
         push = inward_only(price - gain, alpha.gather(-1, index), self.settings.bound)
         # every feature is flipped for a share K / d of the rows
         return torch.zeros_like(alpha).scatter(-1, index, push * (alpha.shape[-1] / index.shape[-1]))
 
-    def _swap_push(self, x: Tensor, y: Tensor, alpha: Tensor, draw: flips.Draw, k: int) -> Tensor:
+    def _swap_push(self, trial: Trial, alpha: Tensor, free: Tensor, k: int) -> Tensor:
         """What K swaps a row gain, taken from the feature that leaves and given to the one that comes: (P F, b, d)."""
-        free, shown = self._eligible(self.folds.x.shape[1], x.shape[1]), draw.mask > 0.5
+        shown = trial.draw.mask > 0.5
         hidden, shown = free & ~shown, free & shown
         count = min(self.settings.flips, k, alpha.shape[-1] - k)
         if count < 1:
             return torch.zeros_like(alpha)
-        out = flips.random_features(shown, count, self.generator)
-        into = flips.random_features(hidden, count, self.generator)
-        gain = flips.swap_gains(self.predictors.judge, self.task.row_loss, x, y, draw.mask, out, into)
+        out = draws.random_features(shown, count, self.generator)
+        into = draws.random_features(hidden, count, self.generator)
+        gain = flips.swap_gains(trial, out, into)
         gain = gain * hidden.gather(-1, into) * shown.gather(-1, out)
         push = torch.zeros_like(alpha).scatter_add(-1, into, -gain).scatter_add(-1, out, gain)
         return inward_only(push, alpha, self.settings.bound) * (alpha.shape[-1] / count)
