@@ -8,7 +8,7 @@ from tests.helpers import seeded
 
 
 def with_loadings(rows):
-    correlation = GateCorrelation(1, len(rows), len(rows[0]), seeded())
+    correlation = GateCorrelation(1, len(rows), len(rows[0]), Pull(0.05, 0.4), seeded())
     with torch.no_grad():
         correlation.loadings.copy_(torch.tensor([rows]))
     return correlation
@@ -36,13 +36,13 @@ def test_a_chain_is_one_group():
 def test_the_gradient_is_that_of_mean_mixed_differences_times_r_plus_the_pull(with_pattern):
     problems, folds, n, d, pull = 2, 3, 50, 5, Pull(apart=0.05, together=0.4)
     pattern = (torch.rand(problems, d, 4, generator=seeded(5)) < 0.5).float() if with_pattern else None
-    learned = GateCorrelation(problems, d, 4, seeded(), pattern)
+    learned = GateCorrelation(problems, d, 4, pull, seeded(), pattern)
     with torch.no_grad():
         learned.loadings.mul_(8.0)
     pairs = torch.rand(problems * folds, n, d, generator=seeded(1)).topk(2).indices
     mixed = torch.randn(problems * folds, n, generator=seeded(2))
     mixed[pairs[..., 0] == 4] = 0.0
-    learned.learn(pairs, mixed, pull)
+    learned.learn(pairs, mixed)
     root = learned.root()
     r = root @ root.mT * (1 - torch.eye(d))
     objective = (pull.apart * r.clamp_max(0).square() + pull.together * r.clamp_min(0).square()).sum() / 2

@@ -103,16 +103,20 @@ def using(implementation: str) -> Iterator[None]:
         _forced.pop()
 
 
+def pick(name: str, tensor: Tensor, fused: bool) -> str:
+    """The implementation that a kernel is to take, "triton" or "reference": `fused` says whether Triton's covers it."""
+    wanted = _forced[-1] if _forced else "triton" if tensor.is_cuda and _has_triton() else "reference"
+    _ran[name] = "triton" if wanted == "triton" and fused and tensor.dtype in FUSED_TYPES else "reference"
+    return _ran[name]
+
+
 def _implementation(name: str, tensor: Tensor, fused: bool) -> ModuleType:
     """Triton for what it can do, on a GPU or where it is forced."""
-    wanted = _forced[-1] if _forced else "triton" if tensor.is_cuda and _has_triton() else "reference"
-    if wanted == "triton" and fused and tensor.dtype in FUSED_TYPES:
-        _ran[name] = "triton"
-        from sklar.kernels import _triton
+    if pick(name, tensor, fused) == "reference":
+        return reference
+    from sklar.kernels import _triton
 
-        return _triton
-    _ran[name] = "reference"
-    return reference
+    return _triton
 
 
 @cache

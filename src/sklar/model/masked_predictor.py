@@ -68,7 +68,10 @@ class MaskedPredictor(nn.Module):
         if self.gate_of_input is None:
             rows = torch.stack([row_of_mask - self.n_inputs, row_of_mask], dim=-1).view(-1, 2)
             factors = torch.stack([x.gather(-1, index) * sign, sign], dim=-1).view(-1, 2)
-            return embedding_bag(rows, weight, mode="sum", per_sample_weights=factors).view(*index.shape, -1)
+            if x.device.type == "cpu":  # nothing is stored on the way
+                return embedding_bag(rows, weight, mode="sum", per_sample_weights=factors).view(*index.shape, -1)
+            steps = weight.index_select(0, rows.flatten()).view(len(rows), 2, -1) * factors.unsqueeze(-1)
+            return steps.sum(1).view(*index.shape, -1)
         own = x[..., among].unsqueeze(2) * (self.gate_of_input[among] == index.unsqueeze(-1))  # (R, n, K, D)
         of_value = own.flatten(1, 2) @ self.first.weight[:, : self.n_inputs][:, among]
         of_mask = weight.index_select(0, row_of_mask.flatten()).view(*index.shape, -1)

@@ -12,10 +12,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sklar import kernels
 from sklar.training import gradients
 from sklar.training.crossings import Crossings, crossings
 from sklar.training.draws import Latents
 from sklar.training.trial import Trial
+
+# What the fused kernel takes: a tile of pre-activations must fit into a program's registers.
+WIDEST_HIDDEN, MOST_OUTPUTS = 64, 64
 
 
 class CopulaFlips(NamedTuple):
@@ -27,7 +31,28 @@ class CopulaFlips(NamedTuple):
 
 def copula_flips(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
     """Flip each of the features `index` (R, n, K) of every row, and the first two together."""
+    if kernels.pick("copula_flips", trial.x, _fits_a_kernel(trial)) == "triton":
+        return by_kernel(trial, latents, index)
     return (by_changes if trial.x.device.type == "cpu" else by_masks)(trial, latents, index)
+
+
+def by_kernel(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
+    """Masks and first layers in the registers of a GPU."""
+    from sklar.kernels import _triton_flips
+
+    judge, count = trial.judge, index.shape[-1]
+    layers = [(layer.weight.detach(), layer.bias.detach()) for layer in (judge.first, judge.second, judge.last)]
+    outputs = _triton_flips.flips_at_thresholds(*latents, trial.x, index, layers)
+    losses = trial.loss(outputs, trial.y.unsqueeze(-1).expand(outputs.shape[:-1]))
+    shut, opened = losses[..., : count + 1], losses[..., count + 1 :]
+    return CopulaFlips(shut[..., :count] - opened[..., :count], _mixed(shut[..., count], opened[..., count:]))
+
+
+def _fits_a_kernel(trial: Trial) -> bool:
+    """One input a gate, and layers that fit into registers."""
+    judge = trial.judge
+    narrow = judge.second.weight.shape[-1] <= WIDEST_HIDDEN and judge.last.weight.shape[-1] <= MOST_OUTPUTS
+    return narrow and judge.gate_of_input is None and trial.x.dtype == torch.float32
 
 
 def by_masks(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:

@@ -7,8 +7,32 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sklar.model import copula, topk_mask
+from sklar.model import topk_mask
+from sklar.model.copula import log_uniform
 from sklar.training import gradients
+
+
+class Copula(NamedTuple):
+    """The correlation of the gates, R = root root^T + diag(deviation^2)."""
+
+    root: Tensor  # (R, d, p)
+    deviation: Tensor  # of each latent's own noise, (R, 1, d)
+    correlation: Tensor  # (R, d, d)
+
+    @classmethod
+    def of(cls, root: Tensor) -> Copula:
+        """With the root (R, d, p) of everything off the diagonal."""
+        own = (1 - root.square().sum(-1)).clamp_min(0)
+        return cls(root, own.sqrt().unsqueeze(1), torch.baddbmm(torch.diag_embed(own), root, root.mT))
+
+    def for_folds(self, folds: int) -> Copula:
+        """The same for every fold of a problem: P replicas become P F."""
+        return Copula(*(part.repeat_interleave(folds, 0) for part in self))
+
+    def noise(self, like: Tensor, generator: torch.Generator) -> Tensor:
+        """q ~ N(0, R) for the rows of `like` (R, n, d)."""
+        xi = _normal(like, self.root.shape[-1], generator)
+        return torch.baddbmm(self.deviation * _normal(like, like.shape[-1], generator), xi, self.root.mT)
 
 
 class Latents(NamedTuple):
@@ -25,26 +49,19 @@ class Draw(NamedTuple):
     latents: Latents | None = None
 
 
-def draw_gates(scores: Tensor, root: Tensor | None, generator: torch.Generator) -> Draw:
-    """Gates open with probability sigmoid(alpha); correlated by R = root root^T + diag if `root` (R, d, p) is given."""
-    if root is None:
+def draw_gates(scores: Tensor, copula: Copula | None, generator: torch.Generator) -> Draw:
+    """Gates open with probability sigmoid(alpha), correlated if a copula is given."""
+    if copula is None:
         noise = torch.rand(scores.shape, generator=generator, device=scores.device)
         return Draw((noise < torch.sigmoid(scores)).to(scores.dtype))
-    own = (1 - root.square().sum(-1)).clamp_min(0)  # (R, d)
-    xi, eps = _normal(scores, root.shape[-1], generator), _normal(scores, scores.shape[-1], generator)
-    q = torch.baddbmm(own.sqrt().unsqueeze(1) * eps, xi, root.mT)
-    distance = gradients.thresholds(scores) - q
-    correlation = torch.baddbmm(torch.diag_embed(own), root, root.mT)
-    return Draw((distance < 0).to(scores.dtype), Latents(distance, correlation))
+    distance = gradients.thresholds(scores) - copula.noise(scores, generator)
+    return Draw((distance < 0).to(scores.dtype), Latents(distance, copula.correlation))
 
 
-def draw_topk(scores: Tensor, root: Tensor | None, k: int, generator: torch.Generator) -> Draw:
+def draw_topk(scores: Tensor, copula: Copula | None, k: int, generator: torch.Generator) -> Draw:
     """Exactly k gates a row: the largest of the keys log(u) / alpha, as the top-k mask draws them."""
-    s = _normal(scores, scores.shape[-1], generator)
-    if root is not None:
-        own = (1 - root.square().sum(-1)).clamp_min(0)
-        s = _normal(scores, root.shape[-1], generator) @ root.mT + own.sqrt().unsqueeze(1) * s
-    keys = topk_mask.sampling_keys(topk_mask.sampling_weights(scores), copula.log_uniform(s))
+    s = _normal(scores, scores.shape[-1], generator) if copula is None else copula.noise(scores, generator)
+    keys = topk_mask.sampling_keys(topk_mask.sampling_weights(scores), log_uniform(s))
     return Draw(topk_mask.hard_topk(keys, k).to(scores.dtype))
 
 

@@ -33,9 +33,16 @@ class GateCorrelation(nn.Module):
     """Loadings L (P, d, p); R = Norm(L L^T + I)."""
 
     def __init__(
-        self, problems: int, d: int, rank: int, generator: torch.Generator, pattern: Tensor | None = None
+        self,
+        problems: int,
+        d: int,
+        rank: int,
+        pull: Pull,
+        generator: torch.Generator,
+        pattern: Tensor | None = None,
     ) -> None:
         super().__init__()
+        self.pull = pull
         # a small start: at L = 0 the gradient of L L^T vanishes
         self.loadings = nn.Parameter(0.1 * torch.randn(problems, d, rank, generator=generator))
         self.pattern: Tensor | None
@@ -64,7 +71,7 @@ class GateCorrelation(nn.Module):
         return linked.bool() & ~itself
 
     @torch.no_grad()
-    def learn(self, pairs: Tensor, mixed: Tensor, pull: Pull) -> None:
+    def learn(self, pairs: Tensor, mixed: Tensor) -> None:
         """Put one step's gradient on the loadings, for a pair of features a row and its mixed difference.
 
         pairs : (P F, n, 2)
@@ -76,14 +83,15 @@ class GateCorrelation(nn.Module):
         total = mixed.new_zeros(problems, d * d).scatter_add_(1, cell, mixed)
         count = torch.zeros_like(total).scatter_add_(1, cell, torch.ones_like(mixed))
         mean = (total / count.clamp_min_(1)).view(problems, d, d)
-        root = self.root()
+        length = self.length()
+        root = self.patterned() / length
         correlation = root @ root.mT
-        toward_zero = torch.where(correlation < 0, pull.apart, pull.together) * correlation
+        toward_zero = torch.where(correlation < 0, self.pull.apart, self.pull.together) * correlation
         of_r = mean + mean.mT + 2 * toward_zero  # R_ij and R_ji are one number
         of_r.diagonal(dim1=1, dim2=2).zero_()
         # R = root root^T: of_root = of_r root; root = L / length: its part along the root leaves the length alone
         of_root = of_r @ root
-        gradient = (of_root - root * (root * of_root).sum(-1, keepdim=True)) / self.length()
+        gradient = (of_root - root * (root * of_root).sum(-1, keepdim=True)) / length
         self.loadings.grad = gradient if self.pattern is None else gradient * self.pattern
 
 
