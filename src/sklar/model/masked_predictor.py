@@ -93,23 +93,28 @@ class MaskedPredictor(nn.Module):
         """What opening (sign 1) or shutting (-1) gates adds to the first pre-activation, summed by group: (G, h).
 
         row, gate, sign : (M,), one change each; rows of all replicas are numbered through
-        starts : (G,), where the changes of each group begin
+        starts : (G,), where the changes of each group, at least one, begin
         """
         n, n_rows = x.shape[1], self.first.weight.shape[1]
-        # A change is a bag of rows of W, one an input and one of the mask, each with a factor: sign x_j, sign.
+        # A change is a bag of rows of W, those of the gate's inputs and of its mask, times sign x_j and sign.
+        start = row // n * n_rows
         if self.gate_of_input is None:
-            size, first_input = torch.ones_like(gate), gate
+            value = x.reshape(-1).index_select(0, row * self.n_inputs + gate)
+            number = torch.stack([start + gate, start + gate + self.n_inputs], dim=-1).view(-1)
+            factor = torch.stack([value * sign, sign], dim=-1).view(-1)
+            offsets = 2 * starts
         else:
             sizes = torch.bincount(self.gate_of_input, minlength=self.n_features)
-            size, first_input = sizes[gate], (sizes.cumsum(0) - sizes)[gate]
-        begins = (size + 1).cumsum(0) - (size + 1)
-        change = torch.repeat_interleave(size + 1)  # (E,) entries
-        place = torch.arange(len(change), device=x.device) - begins[change]
-        of_mask, of_input = place == size[change], first_input[change] + place
-        value = x.reshape(-1).index_select(0, row[change] * self.n_inputs + of_input.clamp_max(self.n_inputs - 1))
-        factor = torch.where(of_mask, 1.0, value) * sign[change]
-        number = torch.where(of_mask, self.n_inputs + gate[change], of_input) + (row // n * n_rows)[change]
-        offsets = torch.cat([begins, begins.new_tensor([len(change)])])[starts]
+            length = sizes[gate] + 1  # (M,)
+            change = torch.repeat_interleave(length)  # (E,), of each entry
+            ends = length.cumsum(0)
+            place = torch.arange(len(change), device=x.device) - (ends - length)[change]
+            of_mask = place == sizes[gate][change]
+            of_input = ((sizes.cumsum(0) - sizes)[gate][change] + place).masked_fill_(of_mask, 0)
+            value = x.reshape(-1).index_select(0, row[change] * self.n_inputs + of_input)
+            factor = torch.where(of_mask, 1.0, value) * sign[change]
+            number = torch.where(of_mask, self.n_inputs + gate[change], of_input) + start[change]
+            offsets = (ends - length)[starts]
         weight = self.first.weight.flatten(0, 1)
         return embedding_bag(number, weight, offsets, mode="sum", per_sample_weights=factor)
 
