@@ -125,7 +125,7 @@ def flips_at_thresholds(
         "BH": max(16, triton.next_power_of_2(hidden)),
         "BO": max(16, triton.next_power_of_2(outputs)),
         "num_warps": 8,  # with 4, or wider tiles, registers spill
-        "num_stages": 1,
+        "num_stages": 3,
     }
     singles = triton.cdiv(n * count, words["BM"])
     grid = (singles + triton.cdiv(n, words["BM"]), replicas)
