@@ -25,10 +25,15 @@ from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.training import honest, stage
 from sklar.training.predictors import PredictorSettings
 from sklar.training.runtime import resolve_device
-from sklar.training.stage import SelectorSettings
+from sklar.training.stage import SelectorSettings, Stage
+from sklar.training.trial import Trial
+
+EXACT_GAINS = Stage._gains
 
 
-def masks_of_the_row(mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator, few: bool) -> Tensor:
+def masks_of_the_row(
+    mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator, k: int | None
+) -> Tensor:
     """Predictors learn from the masks drawn for the very rows they see: hiding a feature can be a message."""
     return mask * alive
 
@@ -38,11 +43,12 @@ def rows_of_all_folds(t: Tensor) -> Tensor:
     return t.flatten(1, 2).unsqueeze(1).expand(-1, t.shape[1], *([-1] * (t.dim() - 2)))
 
 
-def straight_through(judge, loss, x: Tensor, y: Tensor, draw, index: Tensor) -> Tensor:
+def straight_through(stage: Stage, trial: Trial, index: Tensor) -> Tensor:
     """The slope of the loss in the mask as drawn, where a flip would measure the difference."""
+    EXACT_GAINS(stage, trial, index)  # for the correlation, which learns as before
     with torch.enable_grad():
-        mask = draw.mask.clone().requires_grad_()
-        (slope,) = torch.autograd.grad(loss(judge(x, mask), y).sum(), mask)
+        mask = trial.draw.mask.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(trial.loss(trial.judge(trial.x, mask), trial.y).sum(), mask)
     return -slope.gather(-1, index)
 
 
@@ -62,7 +68,7 @@ IDEAS: dict[str, Callable[[], list]] = {
     "nothing (the method)": list,
     "1 masks that say nothing": lambda: [patch.object(stage, "teaching_masks", masks_of_the_row)],
     "2 cross-fitting": lambda: [patch("sklar.training.predictors.of_other_folds", rows_of_all_folds)],
-    "3 exact flips": lambda: [patch("sklar.training.flips.gains", straight_through)],
+    "3 exact flips": lambda: [patch.object(stage.Stage, "_gains", straight_through)],
     "4 natural form, bound": lambda: [patch.object(stage, "inward_only", plain_gradient)],
     "5 bit flips": lambda: settings(bit_flips=0.0),
     "6 sparse selector": lambda: settings(sparsity=0.0),

@@ -44,8 +44,11 @@ def test_the_adjoint_of_the_top_k_steps(k, tiny_chunks):
     assert gradcheck(lambda keys: reference.relaxed_topk(keys, k, 0.5, 0.5**0.5), (doubles(7, 5),))
 
 
-def test_the_low_rank_mask_is_hard_forward_and_relaxed_backward():
-    scores, loadings, sigma = doubles(6, 5), doubles(6, 5, 2, seed=1), doubles(6, 5, seed=2).detach().abs() + 0.1
+@pytest.mark.parametrize(("of_loadings", "of_sigma"), [((6, 5, 2), (6, 5)), ((5, 2), (5,))])
+def test_the_low_rank_mask_is_hard_forward_and_relaxed_backward(of_loadings, of_sigma):
+    """With loadings and sigma of every row's own, and with those that all rows share."""
+    scores, loadings = doubles(6, 5), doubles(*of_loadings, seed=1)
+    sigma = (doubles(*of_sigma, seed=2).detach().abs() + 0.1).requires_grad_()
     xi, eps = doubles(6, 2, seed=3).detach(), doubles(6, 5, seed=4).detach()
     mask = reference.low_rank_mask(scores, loadings, sigma, xi, eps, 0.7)
     assert set(mask.unique().tolist()) == {0.0, 1.0}
@@ -54,10 +57,9 @@ def test_the_low_rank_mask_is_hard_forward_and_relaxed_backward():
     noise = torch.special.log_ndtr(s) - torch.special.log_ndtr(-s)
     relaxed = torch.sigmoid((noise + scores) / 0.7)
     assert torch.equal(mask.detach() > 0.5, relaxed > 0.5)
+    learning, push = (scores, loadings, sigma), doubles(6, 5, seed=5).detach()
     for mine, written in zip(
-        torch.autograd.grad(mask.sum(), (scores, loadings)),
-        torch.autograd.grad(relaxed.sum(), (scores, loadings)),
-        strict=True,
+        torch.autograd.grad(mask, learning, push), torch.autograd.grad(relaxed, learning, push), strict=True
     ):
         torch.testing.assert_close(mine, written)
 

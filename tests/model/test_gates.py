@@ -65,6 +65,22 @@ def test_a_flip_needs_only_the_inputs_of_its_gates():
     torch.testing.assert_close(judge.flip_step(x, mask, index, slice(2, 6)), judge.flip_step(x, mask, index))
 
 
+@pytest.mark.parametrize("of_input", [OF_INPUT, None])
+def test_changes_of_several_gates_add_up(of_input):
+    """Groups of changes: two gates of row 1, one of row 8 (the third of the second replica)."""
+    x, mask = rows_and_masks()
+    judge = predictor() if of_input is not None else MaskedPredictor(7, 5, 2, 2, seeded()).double()
+    if of_input is None:
+        mask = torch.ones_like(x) * (x > 0)
+    changed, row, gate = mask.clone(), torch.tensor([1, 1, 8]), torch.tensor([0, 2, 3])
+    sign = 1 - 2 * mask.flatten(0, 1)[row, gate]
+    changed.flatten(0, 1)[row, gate] += sign
+    added = judge.sum_of_steps(x, row, gate, sign, torch.tensor([0, 2]))
+    expected = (judge.before_activation(x, changed) - judge.before_activation(x, mask)).flatten(0, 1)
+    torch.testing.assert_close(added, expected[[1, 8]])
+    assert expected.abs().sum(-1).nonzero().flatten().tolist() == [1, 8]
+
+
 def test_a_hidden_gate_hides_all_its_inputs():
     judge, (x, mask) = predictor(), rows_and_masks()
     mask[..., 2] = 0

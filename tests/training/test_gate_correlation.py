@@ -1,13 +1,14 @@
-"""What the learned correlation of gates says about features; its gradient is tested with the others in gradients."""
+"""What the learned correlation of gates says about features, and its gradient against autograd's."""
 
+import pytest
 import torch
 
-from sklar.training.gate_correlation import GateCorrelation
+from sklar.training.gate_correlation import GateCorrelation, Pull
 from tests.helpers import seeded
 
 
 def with_loadings(rows):
-    correlation = GateCorrelation(1, len(rows), len(rows[0]), seeded())
+    correlation = GateCorrelation(1, len(rows), len(rows[0]), Pull(0.05, 0.4), seeded())
     with torch.no_grad():
         correlation.loadings.copy_(torch.tensor([rows]))
     return correlation
@@ -29,3 +30,28 @@ def test_a_chain_is_one_group():
     assert root[1] @ root[2] < -0.5
     assert root[0] @ root[2] > -0.5
     assert chain.substitutes().sum() == 6
+
+
+@pytest.mark.parametrize("with_pattern", [False, True])
+def test_the_gradient_is_that_of_mean_mixed_differences_times_r_plus_the_pull(with_pattern):
+    problems, folds, n, d, pull = 2, 3, 50, 5, Pull(apart=0.05, together=0.4)
+    pattern = (torch.rand(problems, d, 4, generator=seeded(5)) < 0.5).float() if with_pattern else None
+    learned = GateCorrelation(problems, d, 4, pull, seeded(), pattern)
+    with torch.no_grad():
+        learned.loadings.mul_(8.0)
+    pairs = torch.rand(problems * folds, n, d, generator=seeded(1)).topk(2).indices
+    mixed = torch.randn(problems * folds, n, generator=seeded(2))
+    mixed[pairs[..., 0] == 4] = 0.0
+    learned.learn(pairs, mixed)
+    root = learned.root()
+    r = root @ root.mT * (1 - torch.eye(d))
+    objective = (pull.apart * r.clamp_max(0).square() + pull.together * r.clamp_min(0).square()).sum() / 2
+    for p in range(problems):
+        rows = slice(p * folds, (p + 1) * folds)
+        for i in range(d):
+            for j in range(d):
+                of_cell = mixed[rows][(pairs[rows] == torch.tensor([i, j])).all(-1)]
+                if len(of_cell):
+                    objective = objective + of_cell.mean() * r[p, i, j]
+    (expected,) = torch.autograd.grad(objective, learned.loadings)
+    torch.testing.assert_close(learned.loadings.grad, expected, rtol=1e-4, atol=1e-6)

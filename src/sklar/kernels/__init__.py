@@ -1,7 +1,8 @@
 """The costly steps of the mathematics, fused where there is a GPU with Triton, in plain torch elsewhere.
 
 One function a step, each with two implementations of the same name: `reference` and `_triton`. Which one runs is
-chosen by the tensors; `which_ran` says what it was, and `using` forces it (for tests and benchmarks).
+chosen by the tensors; `which_ran` says what it was, and `using` forces it (for tests and benchmarks). The flips of
+honest training (`_triton_flips`) have their plain versions in `training.copula_flips`, which asks `pick`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch import Tensor
 
 from sklar.kernels import reference
 
-__all__ = ["full_draw", "low_rank_mask", "relaxed_topk", "using", "which_ran"]
+__all__ = ["full_draw", "low_rank_mask", "pick", "relaxed_topk", "using", "which_ran"]
 
 FUSED_TYPES = (torch.float32, torch.bfloat16)
 
@@ -103,16 +104,26 @@ def using(implementation: str) -> Iterator[None]:
         _forced.pop()
 
 
+def pick(name: str, tensor: Tensor, fused: bool) -> str:
+    """The implementation that a kernel is to take, "triton" or "reference": `fused` says whether Triton's covers it.
+
+    Examples
+    --------
+    >>> pick("copula_flips", torch.zeros(3), fused=False)
+    'reference'
+    """
+    wanted = _forced[-1] if _forced else "triton" if tensor.is_cuda and _has_triton() else "reference"
+    _ran[name] = "triton" if wanted == "triton" and fused and tensor.dtype in FUSED_TYPES else "reference"
+    return _ran[name]
+
+
 def _implementation(name: str, tensor: Tensor, fused: bool) -> ModuleType:
     """Triton for what it can do, on a GPU or where it is forced."""
-    wanted = _forced[-1] if _forced else "triton" if tensor.is_cuda and _has_triton() else "reference"
-    if wanted == "triton" and fused and tensor.dtype in FUSED_TYPES:
-        _ran[name] = "triton"
-        from sklar.kernels import _triton
+    if pick(name, tensor, fused) == "reference":
+        return reference
+    from sklar.kernels import _triton
 
-        return _triton
-    _ran[name] = "reference"
-    return reference
+    return _triton
 
 
 @cache

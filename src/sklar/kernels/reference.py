@@ -40,13 +40,45 @@ def low_rank_mask(
 
     scores, sigma, eps (..., d), loadings (..., d, p), xi (..., p). s = (L xi + sigma eps) / sqrt(|L_i|^2 + sigma_i^2).
     """
-    q = (loadings @ xi.unsqueeze(-1)).squeeze(-1) + sigma * eps
-    # divided by the largest part first, so that no square overflows; it cancels
-    scale = torch.maximum(loadings.detach().abs().amax(-1), sigma.detach())
-    squares = (loadings / scale.unsqueeze(-1)).square().sum(-1) + (sigma / scale).square()
-    noise = logistic(q / (scale * squares.sqrt()))
-    relaxed = torch.sigmoid((noise + scores) / temperature)
-    return (noise + scores > 0).to(relaxed.dtype) + (relaxed - relaxed.detach())
+    return _LowRankMask.apply(scores, loadings, sigma, xi, eps, temperature)
+
+
+class _LowRankMask(torch.autograd.Function):
+    """The gradient by hand: two passes over L, where that of each operation would take a dozen."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, scores: Tensor, loadings: Tensor, sigma: Tensor, xi: Tensor, eps: Tensor, temperature: float
+    ) -> Tensor:
+        q = torch.einsum("...dp,...p->...d", loadings, xi) + sigma * eps
+        # divided by the largest part first, so that no square overflows; it cancels
+        scale = torch.maximum(loadings.abs().amax(-1), sigma)
+        squares = (loadings / scale.unsqueeze(-1)).square_().sum(-1) + (sigma / scale).square()
+        deviation = scale * squares.sqrt()
+        s = q / deviation
+        logit = logistic(s) + scores
+        ctx.save_for_backward(scores, loadings, sigma, xi, eps, deviation, s, logit)
+        ctx.temperature = temperature
+        return (logit > 0).to(logit.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
+        scores, loadings, sigma, xi, eps, deviation, s, logit = ctx.saved_tensors
+        relaxed = torch.sigmoid(logit / ctx.temperature)
+        d_logit = gradients[0] * relaxed * (1 - relaxed) / ctx.temperature
+        d_q = d_logit * _slope_of_logistic(s) / deviation
+        pull = -s * d_q / deviation  # of |L_i|^2 + sigma_i^2, times its half derivative
+        d_sigma = d_q * eps + pull * sigma
+        d_loadings = (d_q.unsqueeze(-1) * xi.unsqueeze(-2)).addcmul_(pull.unsqueeze(-1), loadings)
+        shared = ((d_logit, scores), (d_loadings, loadings), (d_sigma, sigma))
+        return *(gradient.sum_to_size(of.shape) for gradient, of in shared), None, None, None
+
+
+def _slope_of_logistic(s: Tensor) -> Tensor:
+    """dg / ds = sqrt(2 / pi) e^(-a^2) (1 / erfc(-a) + 1 / erfc(a)) with a = s / sqrt 2, and 0 beyond reach."""
+    a = within_reach(s) * _SQRT_HALF
+    slope = torch.exp(-a.square()) * (1 / torch.erfc(-a) + 1 / torch.erfc(a)) * math.sqrt(2 / math.pi)
+    return torch.where(a == s * _SQRT_HALF, slope, 0.0)
 
 
 def full_draw(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activation: str) -> tuple[Tensor, Tensor]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import embedding_bag
 
 from sklar.model.gates import inputs_of, renumbered, to_inputs
 from sklar.model.networks import StackedLinear
@@ -48,7 +49,11 @@ class MaskedPredictor(nn.Module):
 
     def after_first(self, hidden: Tensor) -> Tensor:
         """From the first pre-activation to the output."""
-        return self.last(torch.relu(self.second(torch.relu(hidden))))
+        return self.after_activation(torch.relu(hidden))
+
+    def after_activation(self, active: Tensor) -> Tensor:
+        """From the first layer's activations to the output."""
+        return self.last(torch.relu_(self.second(active)))
 
     def flip_step(self, x: Tensor, mask: Tensor, index: Tensor, among: slice = slice(None)) -> Tensor:
         """What flipping gate i adds to the first pre-activation, for each i in `index` (R, n, K): (R, n, K, h).
@@ -56,19 +61,21 @@ class MaskedPredictor(nn.Module):
         +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2. `among` may say where all inputs of
         these gates stand, which saves looking at the others.
         """
-        replicas, n, count = index.shape
-        width = self.first.weight.shape[-1]
-        rows = index.reshape(replicas, n * count, 1).expand(-1, -1, width)
-        shown = mask.gather(-1, index).unsqueeze(-1)  # (R, n, K, 1)
-        of_mask = self.first.weight[:, self.n_inputs :].gather(1, rows).view(replicas, n, count, width)
+        sign = 1 - 2 * mask.gather(-1, index)  # (R, n, K)
+        start = torch.arange(0, self.first.weight[..., 0].numel(), self.first.weight.shape[1], device=x.device)
+        row_of_mask = index + self.n_inputs + start.view(-1, 1, 1)  # among the weights of all replicas
+        weight = self.first.weight.flatten(0, 1)  # (R (D + d), h)
         if self.gate_of_input is None:
-            of_value = self.first.weight[:, : self.n_inputs].gather(1, rows).view(replicas, n, count, width)
-            of_value = of_value * x.gather(-1, index).unsqueeze(-1)
-        else:
-            own = x[..., among].unsqueeze(2) * (self.gate_of_input[among] == index.unsqueeze(-1))  # (R, n, K, D)
-            weight = self.first.weight[:, : self.n_inputs][:, among]
-            of_value = (own.flatten(1, 2) @ weight).view(replicas, n, count, width)
-        return (of_value + of_mask) * (1 - 2 * shown)
+            rows = torch.stack([row_of_mask - self.n_inputs, row_of_mask], dim=-1).view(-1, 2)
+            factors = torch.stack([x.gather(-1, index) * sign, sign], dim=-1).view(-1, 2)
+            if x.device.type == "cpu":  # nothing is stored on the way
+                return embedding_bag(rows, weight, mode="sum", per_sample_weights=factors).view(*index.shape, -1)
+            steps = weight.index_select(0, rows.flatten()).view(len(rows), 2, -1) * factors.unsqueeze(-1)
+            return steps.sum(1).view(*index.shape, -1)
+        own = x[..., among].unsqueeze(2) * (self.gate_of_input[among] == index.unsqueeze(-1))  # (R, n, K, D)
+        of_value = own.flatten(1, 2) @ self.first.weight[:, : self.n_inputs][:, among]
+        of_mask = weight.index_select(0, row_of_mask.flatten()).view(*index.shape, -1)
+        return (of_value.view_as(of_mask) + of_mask) * sign.unsqueeze(-1)
 
     def flip_steps(self, x: Tensor, mask: Tensor, part: slice) -> Tensor:
         """The same for each i of a range of features, the same for all rows: nothing is gathered."""
@@ -81,6 +88,35 @@ class MaskedPredictor(nn.Module):
         """Outputs from the first pre-activation (R, n, h) moved by K steps a row (R, n, K, h): (R, n, K, out)."""
         moved = (hidden.unsqueeze(2) + step).flatten(1, 2)
         return self.after_first(moved).unflatten(1, step.shape[1:3])
+
+    def sum_of_steps(self, x: Tensor, row: Tensor, gate: Tensor, sign: Tensor, starts: Tensor) -> Tensor:
+        """What opening (sign 1) or shutting (-1) gates adds to the first pre-activation, summed by group: (G, h).
+
+        row, gate, sign : (M,), one change each; rows of all replicas are numbered through
+        starts : (G,), where the changes of each group, at least one, begin
+        """
+        n, n_rows = x.shape[1], self.first.weight.shape[1]
+        # A change is a bag of rows of W, those of the gate's inputs and of its mask, times sign x_j and sign.
+        start = row // n * n_rows
+        if self.gate_of_input is None:
+            value = x.reshape(-1).index_select(0, row * self.n_inputs + gate)
+            number = torch.stack([start + gate, start + gate + self.n_inputs], dim=-1).view(-1)
+            factor = torch.stack([value * sign, sign], dim=-1).view(-1)
+            offsets = 2 * starts
+        else:
+            sizes = torch.bincount(self.gate_of_input, minlength=self.n_features)
+            length = sizes[gate] + 1  # (M,)
+            change = torch.repeat_interleave(length)  # (E,), of each entry
+            ends = length.cumsum(0)
+            place = torch.arange(len(change), device=x.device) - (ends - length)[change]
+            of_mask = place == sizes[gate][change]
+            of_input = ((sizes.cumsum(0) - sizes)[gate][change] + place).masked_fill_(of_mask, 0)
+            value = x.reshape(-1).index_select(0, row[change] * self.n_inputs + of_input)
+            factor = torch.where(of_mask, 1.0, value) * sign[change]
+            number = torch.where(of_mask, self.n_inputs + gate[change], of_input) + start[change]
+            offsets = (ends - length)[starts]
+        weight = self.first.weight.flatten(0, 1)
+        return embedding_bag(number, weight, offsets, mode="sum", per_sample_weights=factor)
 
     @torch.no_grad()
     def only(self, keep: Tensor) -> MaskedPredictor:

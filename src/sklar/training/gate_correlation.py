@@ -17,8 +17,6 @@ import torch
 from torch import Tensor, nn
 
 from sklar.model.blocks import correlated_blocks
-from sklar.model.masked_predictor import MaskedPredictor
-from sklar.training.flips import Latents, RowLoss, mixed_differences
 
 # Gates that are correlated more than this exclude each other.
 EXCLUDING = -0.5
@@ -35,9 +33,16 @@ class GateCorrelation(nn.Module):
     """Loadings L (P, d, p); R = Norm(L L^T + I)."""
 
     def __init__(
-        self, problems: int, d: int, rank: int, generator: torch.Generator, pattern: Tensor | None = None
+        self,
+        problems: int,
+        d: int,
+        rank: int,
+        pull: Pull,
+        generator: torch.Generator,
+        pattern: Tensor | None = None,
     ) -> None:
         super().__init__()
+        self.pull = pull
         # a small start: at L = 0 the gradient of L L^T vanishes
         self.loadings = nn.Parameter(0.1 * torch.randn(problems, d, rank, generator=generator))
         self.pattern: Tensor | None
@@ -49,8 +54,11 @@ class GateCorrelation(nn.Module):
 
     def root(self) -> Tensor:
         """L_i / sqrt(|L_i|^2 + 1): R = root root^T off the diagonal: (P, d, p)."""
-        loadings = self.patterned()
-        return loadings / (loadings.square().sum(-1, keepdim=True) + 1).sqrt()
+        return self.patterned() / self.length()
+
+    def length(self) -> Tensor:
+        """sqrt(|L_i|^2 + 1): (P, d, 1)."""
+        return (self.patterned().square().sum(-1, keepdim=True) + 1).sqrt()
 
     @torch.no_grad()
     def substitutes(self) -> Tensor:
@@ -62,24 +70,29 @@ class GateCorrelation(nn.Module):
             linked = (linked @ linked > 0).to(root.dtype)
         return linked.bool() & ~itself
 
-    def learn(
-        self, judge: MaskedPredictor, loss: RowLoss, x: Tensor, y: Tensor, latents: Latents, pairs: Tensor, pull: Pull
-    ) -> None:
-        """Put one step's gradient on the loadings; `pairs` (P F, n, 2) is a pair of features for every row."""
-        first, second = pairs[..., :1], pairs[..., 1:]
-        with torch.no_grad():
-            mixed = mixed_differences(judge, loss, x, y, latents, first, second)
+    @torch.no_grad()
+    def learn(self, pairs: Tensor, mixed: Tensor) -> None:
+        """Put one step's gradient on the loadings, for a pair of features a row and its mixed difference.
+
+        pairs : (P F, n, 2)
+        mixed : (P F, n)
+        """
         problems, d, _ = self.loadings.shape
-        cell = (first * d + second).view(problems, -1)  # which R_ij each row speaks of
-        mixed = mixed.view(problems, -1)
-        total = torch.zeros(problems, d * d, device=x.device).scatter_add(1, cell, mixed)
-        count = torch.zeros_like(total).scatter_add(1, cell, torch.ones_like(mixed))
-        mean = (total / count.clamp_min(1)).view(problems, d, d)
-        root = self.root()
-        correlation = root @ root.mT * (1 - torch.eye(d, device=x.device))
-        value = correlation.detach()
-        toward_zero = pull.apart * value.clamp_max(0) + pull.together * value.clamp_min(0)
-        correlation.backward((mean + mean.mT) / 2 + toward_zero)
+        cell = (pairs[..., 0] * d + pairs[..., 1]).view(problems, -1)  # which R_ij each row speaks of
+        mixed = mixed.reshape(problems, -1)
+        total = mixed.new_zeros(problems, d * d).scatter_add_(1, cell, mixed)
+        count = torch.zeros_like(total).scatter_add_(1, cell, torch.ones_like(mixed))
+        mean = (total / count.clamp_min_(1)).view(problems, d, d)
+        length = self.length()
+        root = self.patterned() / length
+        correlation = root @ root.mT
+        toward_zero = torch.where(correlation < 0, self.pull.apart, self.pull.together) * correlation
+        of_r = mean + mean.mT + 2 * toward_zero  # R_ij and R_ji are one number
+        of_r.diagonal(dim1=1, dim2=2).zero_()
+        # R = root root^T: of_root = of_r root; root = L / length: its part along the root leaves the length alone
+        of_root = of_r @ root
+        gradient = (of_root - root * (root * of_root).sum(-1, keepdim=True)) / length
+        self.loadings.grad = gradient if self.pattern is None else gradient * self.pattern
 
 
 def block_pattern(x: Tensor, of_input: Tensor | None = None) -> Tensor:

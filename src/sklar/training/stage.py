@@ -16,12 +16,14 @@ from sklar.model.binary_mask import best_of_groups
 from sklar.model.gates import Gates, group_size, inputs_of, open_forced, sum_by_gate, to_inputs
 from sklar.model.networks import ChoiceNet
 from sklar.model.selection import decided
-from sklar.training import flips, swaps
+from sklar.training import draws, flips, swaps
+from sklar.training.copula_flips import copula_flips
 from sklar.training.folds import Folds
 from sklar.training.gate_correlation import GateCorrelation, Pull, block_pattern
 from sklar.training.objectives import Task, bill
 from sklar.training.predictors import FoldPredictors, PredictorSettings, teaching_masks
-from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
+from sklar.training.steps import Beside, adamw, averaging, cosine, repeat, set_learning_rate
+from sklar.training.trial import Trial
 
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # one of these a score must exceed to select
 
@@ -79,6 +81,7 @@ class Stage:
         self.selector.scores.start(0.1, settings.start, start)
         self.selector.to(folds.x.device)
         self.correlation: GateCorrelation | None = None
+        self.beside = Beside(folds.x.device)  # what concerns the correlation alone
         self.middle = torch.zeros(problems, 1, 1, device=folds.x.device)  # of the log-penalties
         self.level = torch.zeros(problems, device=folds.x.device)  # that a score must exceed
         # features of which one is enough for a row
@@ -105,7 +108,7 @@ class Stage:
         rows, of_input = self.folds.x.flatten(1, 2), self.folds.gates.of_input
         pattern = block_pattern(rows, of_input) if covariance == "block" else None
         start = torch.Generator().manual_seed(self.seed + 2)
-        self.correlation = GateCorrelation(problems, d, rank, start, pattern).to(self.alive.device)
+        self.correlation = GateCorrelation(problems, d, rank, self.settings.pull, start, pattern).to(self.alive.device)
 
     def select(self, n_steps: int, low: Tensor, high: Tensor, among: int, report: Report = lambda: None) -> None:
         """Train the selector, and go on training the predictors, with log-penalties uniform in [low, high] (P,)."""
@@ -126,6 +129,7 @@ class Stage:
         def step() -> None:
             x, y = self.folds.batch(self.predictors.rows, among, self.generator)
             mask = self._learn(x, y, low, high)
+            self.beside.join()
             for each in (optimiser, of_correlation):
                 if each is not None:
                     each.step()
@@ -162,29 +166,25 @@ class Stage:
         problems, n_folds, b, _ = x.shape
         mix = torch.rand(problems, n_folds * b, 1, generator=self.generator, device=x.device)
         log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
+        copula = None if self.correlation is None else self.beside.start(self._copula)
         scores = self.scores(x.flatten(1, 2), log_penalty)
         # Rows of fold f meet the predictor that never saw them: one replica for each problem and fold.
         rows, labels = x.flatten(0, 1), y.flatten(0, 1)
         alpha = scores.detach().view(problems * n_folds, b, -1)
-        root = None
-        if self.correlation is not None:
-            root = self.correlation.root().detach().repeat_interleave(n_folds, 0)
+        self.beside.join()
+        eligible = self._eligible(n_folds, b)
         with torch.no_grad():
             if self.settings.k is None:
-                draw = flips.draw_gates(alpha, root, self.generator)
-                price = log_penalty.exp().view(problems * n_folds, b, 1)
-                if self.folds.gates.cost is not None:
-                    price = price * self.folds.gates.cost
-                push = self._flip_push(rows, labels, alpha, draw, price)
+                draw = draws.draw_gates(alpha, copula, self.generator)
+                trial = Trial(self.predictors.judge, self.task.row_loss, rows, labels, draw)
+                index = draws.random_features(eligible, self.settings.flips, self.generator)
+                gain = self._gains(trial, index)
+                push = self._flip_push(gain, alpha, index, log_penalty.exp().view(problems * n_folds, b, 1))
             else:
-                draw = flips.Draw(swaps.draw(alpha, self.settings.k, self.generator))
-                push = self._swap_push(rows, labels, alpha, draw.mask, self.settings.k)
+                draw = swaps.draw(alpha, self.settings.k, self.generator)
+                trial = Trial(self.predictors.judge, self.task.row_loss, rows, labels, draw)
+                push = self._swap_push(trial, alpha, eligible, self.settings.k)
         scores.backward(push.view_as(scores) / (n_folds * b))
-        if self.correlation is not None and draw.latents is not None:
-            pairs = flips.random_features(self._eligible(n_folds, b), 2, self.generator)
-            self.correlation.learn(
-                self.predictors.judge, self.task.row_loss, rows, labels, draw.latents, pairs, self.settings.pull
-            )
         return draw.mask.view(problems, n_folds, b, -1)
 
     def _eligible(self, n_folds: int, b: int) -> Tensor:
@@ -193,26 +193,35 @@ class Stage:
         free = self.alive if forced is None else self.alive & ~forced
         return free.repeat_interleave(n_folds, 0).unsqueeze(1).expand(-1, b, -1)
 
-    def _flip_push(self, x: Tensor, y: Tensor, alpha: Tensor, draw: flips.Draw, price: Tensor) -> Tensor:
+    def _gains(self, trial: Trial, index: Tensor) -> Tensor:
+        """What K features a row gain (P F, b, K); pair flips put a step's gradient on the correlation besides."""
+        if self.correlation is None or trial.draw.latents is None:
+            return flips.gains(trial, index)
+        gain, mixed = copula_flips(trial, trial.draw.latents, index)  # the first two are a random pair
+        self.beside.start(self.correlation.learn, index[..., :2], mixed)
+        return gain
+
+    @torch.no_grad()
+    def _copula(self) -> draws.Copula:
+        """The present correlation of the gates, for every problem and fold."""
+        assert self.correlation is not None
+        return draws.Copula.of(self.correlation.root()).for_folds(self.folds.x.shape[1])
+
+    def _flip_push(self, gain: Tensor, alpha: Tensor, index: Tensor, price: Tensor) -> Tensor:
         """The natural gradient of the scores, penalty - gain, for K features a row: (P F, b, d)."""
-        index = flips.random_features(
-            self._eligible(self.folds.x.shape[1], x.shape[1]), self.settings.flips, self.generator
-        )
-        gain = flips.gains(self.predictors.judge, self.task.row_loss, x, y, draw, index)
-        if price.shape[-1] > 1:  # every feature has its own
-            price = price.gather(-1, index)
+        if self.folds.gates.cost is not None:  # every feature has its own
+            price = price * self.folds.gates.cost[index]
         push = inward_only(price - gain, alpha.gather(-1, index), self.settings.bound)
         # every feature is flipped for a share K / d of the rows
         return torch.zeros_like(alpha).scatter(-1, index, push * (alpha.shape[-1] / index.shape[-1]))
 
-    def _swap_push(self, x: Tensor, y: Tensor, alpha: Tensor, mask: Tensor, k: int) -> Tensor:
+    def _swap_push(self, trial: Trial, alpha: Tensor, free: Tensor, k: int) -> Tensor:
         """What swaps gain, taken from features that leave and given to those that come: (P F, b, d)."""
         d = alpha.shape[-1]
         count = min(self.settings.flips, k, d - k)
         if count < 1:
             return torch.zeros_like(alpha)
-        free = self._eligible(self.folds.x.shape[1], x.shape[1])
-        push = swaps.push(self.predictors.judge, self.task.row_loss, x, y, mask, free, count, self.generator)
+        push = swaps.push(trial, free, count, self.generator)
         return inward_only(push, alpha, swaps.bound_for(k, d, self.settings.bound))
 
     def loss_spread(self) -> Tensor:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
+Result = TypeVar("Result")
 EAGER_STEPS = 3  # a graph may be captured only after its step ran a few times
 
 
@@ -78,6 +80,29 @@ class BatchStep:
             loss = self.step(rows)
         torch.cuda.current_stream().wait_stream(self.side)
         return loss
+
+
+class Beside:
+    """Work that runs beside the rest of a step: small kernels leave most of a GPU idle. On a CPU it runs at once."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self.held: list[object] = []  # memory that the work reads must not be given away before it is done
+
+    def start(self, work: Callable[..., Result], *inputs: Tensor) -> Result:
+        """Begin; what it returns may be read after `join`."""
+        if self.stream is None:
+            return work(*inputs)
+        self.held.append(inputs)
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            return work(*inputs)
+
+    def join(self) -> None:
+        """Go on when all that was started is done."""
+        if self.stream is not None and self.held:  # a graph must not wait for what it has not captured
+            torch.cuda.current_stream().wait_stream(self.stream)
+            self.held.clear()
 
 
 def adamw(

@@ -15,15 +15,15 @@ from torch import Tensor
 
 from sklar.model import topk_mask
 from sklar.model.gates import sum_by_gate
-from sklar.model.masked_predictor import MaskedPredictor
-from sklar.training.flips import RowLoss, random_features
+from sklar.training.draws import Draw, random_features
+from sklar.training.trial import Trial
 
 
-def draw(scores: Tensor, k: int, generator: torch.Generator) -> Tensor:
-    """Exactly k gates a row, one after the other in proportion to exp(alpha): (R, n, d)."""
+def draw(scores: Tensor, k: int, generator: torch.Generator) -> Draw:
+    """Exactly k gates a row, one after the other in proportion to exp(alpha)."""
     wait = torch.empty_like(scores).exponential_(generator=generator)
     keys = topk_mask.sampling_keys(topk_mask.exponential_weights(scores), -wait)  # -wait is the log of a uniform
-    return topk_mask.hard_topk(keys, k).to(scores.dtype)
+    return Draw(topk_mask.hard_topk(keys, k).to(scores.dtype))
 
 
 def bound_for(k: int, d: int, bound: float) -> float:
@@ -31,63 +31,39 @@ def bound_for(k: int, d: int, bound: float) -> float:
     return max(bound, 0.5 * math.log(9 * max(1, d - k) / k))
 
 
-def push(
-    judge: MaskedPredictor,
-    loss: RowLoss,
-    x: Tensor,
-    y: Tensor,
-    mask: Tensor,
-    free: Tensor,
-    count: int,
-    generator: torch.Generator,
-) -> Tensor:
-    """What the scores are to be moved against, of masks (R, n, d) whose gates `free` (R, n, d) may change: (R, n, d).
+def push(trial: Trial, free: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """What the scores are to be moved against, of a draw whose gates `free` (R, n, d) may change: (R, n, d).
 
     A hidden feature gets minus what it gains when it comes for one that is shown, a shown one what is gained when it
     leaves, both in the mean over its partners, and all in proportion to the number of features.
     """
-    d, is_shown = mask.shape[-1], mask > 0.5
+    is_shown = trial.draw.mask > 0.5
     hidden, shown = free & ~is_shown, free & is_shown
-    before = judge.before_activation(x, mask)
-    row_loss, slope = loss_and_slopes(judge, loss, before, x, y)
-    out = random_features(shown, count, generator)
-    into = random_features(hidden, count, generator)
-    gain = swap_gains(judge, loss, before, row_loss, x, y, mask, out, into)
-    gain = gain - (slope.gather(-1, out) - slope.gather(-1, into))  # what the slopes got wrong
-    gain = gain * hidden.gather(-1, into) * shown.gather(-1, out)
-    corrected = torch.zeros_like(slope).scatter_add(-1, into, -gain).scatter_add(-1, out, gain) * (d / out.shape[-1])
-    return corrected + _by_slopes(slope, hidden, shown)
+    slope = slopes(trial)
+    out, into = random_features(shown, count, generator), random_features(hidden, count, generator)
+    wrong = swap_gains(trial, out, into) - (slope.gather(-1, out) - slope.gather(-1, into))
+    wrong = wrong * hidden.gather(-1, into) * shown.gather(-1, out)
+    put_right = torch.zeros_like(slope).scatter_add(-1, into, -wrong).scatter_add(-1, out, wrong)
+    return put_right * (slope.shape[-1] / out.shape[-1]) + _by_slopes(slope, hidden, shown)
 
 
-def loss_and_slopes(
-    judge: MaskedPredictor, loss: RowLoss, before: Tensor, x: Tensor, y: Tensor
-) -> tuple[Tensor, Tensor]:
-    """The loss of rows with first pre-activations (R, n, h), and its slope in every gate: (R, n), (R, n, d)."""
+def slopes(trial: Trial) -> Tensor:
+    """The slope of the loss as drawn in every gate: (R, n, d)."""
+    judge = trial.judge
     with torch.enable_grad():
-        hidden = before.detach().requires_grad_()
-        row_loss = loss(judge.after_first(hidden), y)
-        (slope,) = torch.autograd.grad(row_loss.sum(), hidden)
+        hidden = trial.hidden.detach().requires_grad_()
+        (slope,) = torch.autograd.grad(trial.loss(judge.after_first(hidden), trial.y).sum(), hidden)
     of_input = slope @ judge.first.weight.mT  # (R, n, D + d): of x * z, and of z - 1/2
-    of_value = x * of_input[..., : judge.n_inputs]
+    of_value = trial.x * of_input[..., : judge.n_inputs]
     if judge.gate_of_input is not None:
         of_value = sum_by_gate(of_value, judge.gate_of_input, judge.n_features)
-    return row_loss.detach(), of_value + of_input[..., judge.n_inputs :]
+    return of_value + of_input[..., judge.n_inputs :]
 
 
-def swap_gains(
-    judge: MaskedPredictor,
-    loss: RowLoss,
-    before: Tensor,
-    row_loss: Tensor,
-    x: Tensor,
-    y: Tensor,
-    mask: Tensor,
-    out: Tensor,
-    into: Tensor,
-) -> Tensor:
-    """Loss as drawn (R, n) minus loss with feature `out` hidden and feature `into` shown instead: (R, n, K)."""
-    swapped = judge.after_step(before, judge.flip_step(x, mask, out) + judge.flip_step(x, mask, into))
-    return row_loss.unsqueeze(-1) - loss(swapped, y.unsqueeze(-1).expand(out.shape))
+def swap_gains(trial: Trial, out: Tensor, into: Tensor) -> Tensor:
+    """Loss as drawn minus loss with feature `out` hidden and feature `into` shown instead: (R, n, K)."""
+    hide, show = (trial.judge.flip_step(trial.x, trial.draw.mask, index) for index in (out, into))
+    return trial.drawn_loss.unsqueeze(-1) - trial.losses(trial.hidden.unsqueeze(2) + hide + show)
 
 
 def _by_slopes(slope: Tensor, hidden: Tensor, shown: Tensor) -> Tensor:
