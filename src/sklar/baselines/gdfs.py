@@ -11,19 +11,38 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import layer_norm
 
 from sklar.baselines.base import check_k, count, top_k
 from sklar.baselines.networks import NETWORK, PredictsFromMask, adam, descend, gumbel_like, n_replicas
-from sklar.model.networks import PredictNet
+from sklar.model.networks import PredictNet, StackedLinear
 
 HOTTEST, COLDEST = 1.0, 0.1  # the range of the concrete relaxation's temperature over training
 NEVER = -1e6  # the logit of a feature that is already seen
 
 
+class Policy(nn.Module):
+    """2d - h - h - d, each layer normalised row by row: before the first choice all rows of a batch look alike."""
+
+    def __init__(self, n_features: int, hidden: int, replicas: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.first = StackedLinear(replicas, 2 * n_features, hidden, generator)
+        self.second = StackedLinear(replicas, hidden, hidden, generator)
+        self.last = StackedLinear(replicas, hidden, n_features, generator)
+
+    def forward(self, seen: Tensor) -> Tensor:
+        """A logit for every feature: (R, n, 2 d) -> (R, n, d)."""
+        h = seen
+        for layer in (self.first, self.second):
+            h = layer(h).relu()
+            h = layer_norm(h, h.shape[-1:])
+        return self.last(h)
+
+
 class PolicyAndPredictor(nn.Module):
     """Two networks that read [x * mask, mask]: one names the next feature, one predicts."""
 
-    def __init__(self, policy: PredictNet, predictor: PredictNet) -> None:
+    def __init__(self, policy: Policy, predictor: PredictNet) -> None:
         super().__init__()
         self.policy, self.predictor = policy, predictor
 
@@ -46,7 +65,7 @@ class GreedyDynamicSelection(PredictsFromMask):
     k : int, default 4
         Features a row.
     policy_hidden, predictor_hidden : int, default 128
-        Widths of the policy 2d-128-BN-128-BN-d and the predictor 2d-128-BN-128-BN-out.
+        Widths of the policy 2d-128-LN-128-LN-d and the predictor 2d-128-BN-128-BN-out.
     warmup : int, default 1000
         Iterations in which the predictor alone learns, on random masks of random size.
     iterations, batch_size, learning_rate : default 3000, 256 and 1e-3
@@ -105,10 +124,10 @@ class GreedyDynamicSelection(PredictsFromMask):
         self.verbose = verbose
 
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
-        def network(hidden: int, n_out: int) -> PredictNet:
-            return PredictNet(2 * n_features, hidden, n_out, replicas=replicas, generator=generator)
-
-        return PolicyAndPredictor(network(self.policy_hidden, n_features), network(self.predictor_hidden, n_outputs))
+        policy = Policy(n_features, self.policy_hidden, replicas, generator)
+        width = self.predictor_hidden
+        predictor = PredictNet(2 * n_features, width, n_outputs, replicas=replicas, generator=generator)
+        return PolicyAndPredictor(policy, predictor)
 
     def _train(self, model: PolicyAndPredictor, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
         self._warm_up(model, x, y, generator)
