@@ -39,7 +39,7 @@ def data_of(names: list[str], seeds: int, rows: int, d: int, correlation: float)
 def fit_seconds(x: torch.Tensor, y: torch.Tensor, device: torch.device, share: float) -> float:
     """Of one stacked fit with a path of 8 penalties."""
     words = honest_words(CopulaSelectorClassifier(n_folds=FOLDS).get_params(deep=False), x.shape[1], None)
-    path = tuple(float(p) for p in np.geomspace(0.075, 0.6, PENALTIES))
+    path = tuple(float(p) for p in np.geomspace(0.001, 0.008, PENALTIES))
     words["schedule"] = dataclasses.replace(words["schedule"].scaled(share), penalties=path)
     x, y = x.to(device), y.to(device)
     wait(device)

@@ -42,6 +42,20 @@ def test_accuracy_shows_means():
     np.testing.assert_allclose(np.asarray(ax.containers[0][0].get_ydata(), dtype=float), [15, 25])
 
 
+def test_intervals_end_at_100_and_every_method_is_named():
+    """Two seeds 10 points apart have an interval of more than 60; one method ran on the second data set alone."""
+    mine = [row for row in rows() if row["method"] == "sklar" or row["dataset"] == "isolet"]
+    for row in mine:
+        row["value"] += 70
+    figure = accuracy_figure(mine, quick=False)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["sklar (honest)", "STG"]
+    for ax in figure.axes:
+        for bars in ax.containers:
+            ends = np.concatenate([segment[:, 1] for segment in bars[2][0].get_segments()])
+            assert ends.min() >= 0
+            assert ends.max() == 100
+
+
 def test_psd_names_every_class_once():
     panel = {"dataset": "fashion-mnist", "k": 40, "points": [[0, 0], [1, 1], [2, 0]], "labels": [0, 9, 9]}
     (ax,) = psd_figure({"panels": [panel]}).axes

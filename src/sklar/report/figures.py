@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sklar.datasets.idx import FASHION_LABELS
-from sklar.experiments.results import METRIC_LABELS, summaries
+from sklar.experiments.results import METRIC_LABELS, Summary, summaries
 from sklar.experiments.rows import Row
 from sklar.experiments.specs import spec_of
 
@@ -53,7 +53,7 @@ def accuracy_figure(rows: list[Row], quick: bool) -> Figure:
                     ax.errorbar(
                         list(measured),
                         [point.mean for point in measured.values()],
-                        [point.half_width or 0.0 for point in measured.values()],
+                        np.transpose([_interval(point) for point in measured.values()]),
                         label=method.label,
                         **{"linewidth": 1.8, "elinewidth": 1.2, "markersize": 8, "capsize": 3, **STYLES[method.name]},
                     )
@@ -64,9 +64,19 @@ def accuracy_figure(rows: list[Row], quick: bool) -> Figure:
         row[0].set_ylabel("accuracy, %", fontsize=14)
     for ax in axes[-1]:
         ax.set_xlabel("features shown, k", fontsize=14)
-    handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4 if len(datasets) > 1 else 2, fontsize=13)
+    named = {
+        label: handle for ax in axes.flat for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }  # a method may have run on some of the data sets
+    figure.legend(
+        list(named.values()), list(named), loc="outside lower center", ncols=4 if len(datasets) > 1 else 2, fontsize=13
+    )
     return figure
+
+
+def _interval(point: Summary) -> tuple[float, float]:
+    """How far the interval of a percentage reaches down and up; it ends at 0 and 100."""
+    half = point.half_width or 0.0
+    return min(half, point.mean), min(half, 100 - point.mean)
 
 
 def _judge_words(metric: str) -> str:
