@@ -22,13 +22,13 @@ from torch import Tensor
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
 from sklar.experiments.honest_stack import fit_honest_stack
 from sklar.metrics import false_discovery_rate, true_positive_rate
-from sklar.training import honest, stage
+from sklar.training import decisions, honest, selector_training
 from sklar.training.predictors import PredictorSettings
 from sklar.training.runtime import resolve_device
 from sklar.training.stage import SelectorSettings, Stage
 from sklar.training.trial import Trial
 
-EXACT_GAINS = Stage._gains
+EXACT_GAINS = selector_training.exact_gains
 
 
 def masks_of_the_row(
@@ -66,15 +66,15 @@ def settings(**words: object) -> list:
 
 IDEAS: dict[str, Callable[[], list]] = {
     "nothing (the method)": list,
-    "1 masks that say nothing": lambda: [patch.object(stage, "teaching_masks", masks_of_the_row)],
+    "1 masks that say nothing": lambda: [patch.object(selector_training, "teaching_masks", masks_of_the_row)],
     "2 cross-fitting": lambda: [patch("sklar.training.predictors.of_other_folds", rows_of_all_folds)],
-    "3 exact flips": lambda: [patch.object(stage.Stage, "_gains", straight_through)],
-    "4 natural form, bound": lambda: [patch.object(stage, "inward_only", plain_gradient)],
+    "3 exact flips": lambda: [patch.object(selector_training, "exact_gains", straight_through)],
+    "4 natural form, bound": lambda: [patch.object(selector_training, "inward_only", plain_gradient)],
     "5 bit flips": lambda: settings(bit_flips=0.0),
     "6 sparse selector": lambda: settings(sparsity=0.0),
     "6 sparse selector, decay .3": lambda: settings(sparsity=0.0, weight_decay=0.3),
     "7 calibrated predictors": lambda: settings(predictor=PredictorSettings(weight_decay=0.0, sparsity=0.0)),
-    "8 the level of the scores": lambda: [patch.object(stage, "LEVELS", (0.0,))],
+    "8 the level of the scores": lambda: [patch.object(decisions, "LEVELS", (0.0,))],
     "9 final training on the path": lambda: [
         patch.object(honest, "_range_of_last_training", lambda grid, chosen: (chosen, chosen))
     ],

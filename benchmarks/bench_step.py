@@ -18,6 +18,7 @@ from sklar.model.selection import Architecture, SelectionModel
 from sklar.training.folds import deal
 from sklar.training.objectives import Task, joint_loss
 from sklar.training.runtime import resolve_device
+from sklar.training.selector_training import train_selector
 from sklar.training.stage import SelectorSettings, Stage
 from sklar.training.steps import BatchStep
 
@@ -34,7 +35,7 @@ def honest_steps(covariance: str, d: int, n: int, device: torch.device, count: i
     if covariance != "independent":
         stage.correlate()
     price = torch.full((1,), -6.0, device=device)
-    return lambda: stage.select(count, price, price, folds.n_train)
+    return lambda: train_selector(stage, count, price, price, folds.n_train)
 
 
 def joint_steps(covariance: str, d: int, n: int, device: torch.device, count: int) -> Callable[[], object]:

@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 import sklar
-from sklar import cli, tables
-from sklar.cli import WORDS, main
+from sklar import tables
+from sklar.cli import main
+from sklar.cli.words import WORDS, NumberOr
 from tests.helpers import QUICK, toy_rows
 
 QUICK_OPTIONS = [text for word, value in QUICK.items() for text in (f"--{word.replace('_', '-')}", str(value))]
@@ -455,7 +456,7 @@ def test_a_bug_is_not_hidden(folder, tmp_path, monkeypatch):
 
 
 def test_number_or_word():
-    kind = cli.NumberOr("auto")
+    kind = NumberOr("auto")
     assert kind.convert("auto", None, None) == "auto"
     assert kind.convert("1e-3", None, None) == 0.001
 

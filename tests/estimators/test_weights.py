@@ -8,7 +8,6 @@ import sklar
 from sklar.estimators.weights import MOST_REPETITIONS, arranged, class_weights, order_of_repeated, weights_of_rows
 from sklar.training.folds import deal
 from sklar.training.path import choose_penalty
-from sklar.training.stage import mean_and_error
 from tests.helpers import quick, seeded, toy_rows, toy_target
 
 OBJECTIVES = ("joint", "honest")
@@ -158,17 +157,6 @@ def test_batches_are_drawn_by_weight():
     # of 40,000 draws: shares .75 and .25 a fold, but folds were dealt unevenly; 10 deviations of .0022 and more
     expected = folds.weight[..., :20][folds.x[..., :20, 0] % 4 == 0].sum() / folds.weight.sum()
     assert (kinds == 0).float().mean() == pytest.approx(float(expected), abs=0.1)
-
-
-def test_weighted_means_and_errors_are_those_of_repeated_rows():
-    import torch
-
-    values = torch.randn(1, 30, generator=seeded())
-    times = torch.arange(30) % 3 + 1
-    mean, _ = mean_and_error(values, times[None].float())
-    assert float(mean) == pytest.approx(float(values[0].repeat_interleave(times).mean()), rel=1e-5)
-    _, error = mean_and_error(values, torch.ones(1, 30))
-    assert float(error) == pytest.approx(float(values.std(correction=0)) / 30**0.5, rel=1e-5)
 
 
 def test_a_path_is_judged_by_the_rows_that_count():

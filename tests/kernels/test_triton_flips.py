@@ -72,6 +72,7 @@ def test_what_the_kernel_does_not_cover_takes_another_way(case):
 
 def test_a_step_of_training_takes_the_fused_branch():
     from sklar.training.folds import deal
+    from sklar.training.selector_training import train_selector
     from sklar.training.stage import SelectorSettings, Stage
 
     device = torch.device(DEVICE)
@@ -83,7 +84,8 @@ def test_a_step_of_training_takes_the_fused_branch():
         stage = Stage(folds, Task(2), SelectorSettings(hidden=8), generator, 0)
         stage.correlate()
         with kernels.using(implementation):
-            stage.select(2, torch.full((1,), -4.0, device=device), torch.full((1,), -4.0, device=device), folds.n_train)
+            price = torch.full((1,), -4.0, device=device)
+            train_selector(stage, 2, price, price, folds.n_train)
         assert kernels.which_ran("copula_flips") == implementation
         losses.append([stage.correlation.loadings.detach().clone(), stage.selector.scores.weight.detach().clone()])
     torch.testing.assert_close(*losses, rtol=1e-3, atol=1e-5)

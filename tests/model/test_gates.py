@@ -7,8 +7,6 @@ import torch
 from sklar.model.blocks import correlated_blocks
 from sklar.model.gates import Gates, group_size, inputs_of, largest_by_gate, renumbered, sum_by_gate, to_inputs
 from sklar.model.masked_predictor import MaskedPredictor
-from sklar.training.predictors import shrink_features
-from sklar.training.stage import shrink_inputs
 from tests.helpers import seeded
 
 OF_INPUT = torch.tensor([0, 0, 1, 2, 2, 2, 3])  # 7 inputs, 4 gates
@@ -96,28 +94,6 @@ def test_a_narrow_predictor_is_the_wide_one_with_the_others_hidden():
     shown = torch.zeros_like(mask)
     shown[..., keep] = mask[..., keep]
     torch.testing.assert_close(narrow(x[..., inputs_of(OF_INPUT, keep)], mask[..., keep]), judge(x, shown))
-
-
-def test_the_inputs_of_a_gate_shrink_together():
-    judge = predictor(1)
-    weight = judge.first.weight.detach().clone()[0]
-    with torch.no_grad():
-        shrink_features(judge, 0.1)
-    after = judge.first.weight.detach()[0]
-    for gate, size in enumerate([2, 1, 3, 1]):
-        mine = torch.cat([torch.nonzero(OF_INPUT.eq(gate)).flatten(), torch.tensor([7 + gate])])
-        lost = weight[mine].norm() - after[mine].norm()
-        assert lost == pytest.approx(0.1 * ((size + 1) / 2) ** 0.5)
-        torch.testing.assert_close(after[mine] / after[mine].norm(), weight[mine] / weight[mine].norm())
-
-
-def test_the_selectors_inputs_shrink_together_too():
-    weight = torch.randn(1, 7, 5, generator=seeded())
-    after = weight.clone()
-    shrink_inputs(after, 0.2, Gates.of(4, OF_INPUT.tolist()))
-    for gate, size in enumerate([2, 1, 3, 1]):
-        mine = OF_INPUT.eq(gate)
-        assert weight[0, mine].norm() - after[0, mine].norm() == pytest.approx(0.2 * size**0.5, rel=1e-4)
 
 
 def test_blocks_of_gates_join_where_any_of_their_inputs_is_correlated():

@@ -125,6 +125,15 @@ def test_heads_are_computed_only_when_asked_for_and_when_there():
     assert ChoiceNet(4, 8)(x).loadings is None
 
 
+def test_a_narrow_choice_net_scores_as_the_wide_one_where_the_others_are_0():
+    wide = ChoiceNet(4, 6, n_inputs=5, n_extra=1, activation="selu", replicas=2, generator=seeded())
+    features, inputs = torch.tensor([[2, 0], [1, 3]]), torch.tensor([[4, 0, 5], [1, 2, 5]])
+    x = torch.randn(2, 7, 3, generator=seeded(1))
+    shown = torch.zeros(2, 7, 6).scatter(2, inputs[:, None].expand_as(x), x)
+    expected = wide(shown).scores.gather(2, features[:, None].expand(-1, 7, -1))
+    torch.testing.assert_close(wide.only(features, inputs)(x).scores, expected)
+
+
 @pytest.mark.parametrize("activation", ["relu", "selu"])
 @pytest.mark.parametrize("training", [True, False])
 def test_predict_net_normalises_after_each_activation(activation, training):

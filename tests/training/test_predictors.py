@@ -6,7 +6,7 @@ import torch
 
 from sklar.training.folds import deal
 from sklar.training.objectives import Task
-from sklar.training.predictors import FoldPredictors, PredictorSettings, random_masks, shrink_features, teaching_masks
+from sklar.training.predictors import FoldPredictors, PredictorSettings, random_masks, teaching_masks
 from tests.helpers import seeded
 
 SETTINGS = PredictorSettings(hidden=8, batch_size=40)
@@ -86,12 +86,3 @@ def test_pruning_keeps_what_was_learned():
     columns = torch.tensor([[2, 0]])
     predictors.prune(predictors.folds.only(columns, torch.ones(1, 2, dtype=torch.bool)), columns)
     torch.testing.assert_close(predictors.row_losses(x[..., [2, 0]], torch.ones(1, 200, 2), y), before)
-
-
-def test_shrinking_takes_the_same_length_from_every_feature():
-    predictor = trained(steps=1).learner
-    weight = predictor.first.weight.detach().clone().unflatten(1, (2, 3))
-    with torch.no_grad():
-        shrink_features(predictor, 0.1)
-    length, after = (w.square().sum((1, 3)).sqrt() for w in (weight, predictor.first.weight.unflatten(1, (2, 3))))
-    torch.testing.assert_close(after, (length - 0.1).clamp_min(0))

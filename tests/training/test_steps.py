@@ -40,6 +40,7 @@ def test_a_replayed_step_waits_for_work_beside_it():
 def test_honest_training_is_captured_and_replayed(covariance):
     from sklar.training.folds import deal
     from sklar.training.objectives import Task
+    from sklar.training.selector_training import train_selector
     from sklar.training.stage import SelectorSettings, Stage
 
     device = torch.device("cuda")
@@ -50,7 +51,7 @@ def test_honest_training_is_captured_and_replayed(covariance):
     if covariance != "independent":
         stage.correlate()
     price = torch.full((1,), -4.0, device=device)
-    stage.select(300, price, price, folds.n_train)
+    train_selector(stage, 300, price, price, folds.n_train)
     shown = stage.masks(x, price).mean(1)[0]
     assert torch.isfinite(stage.selector.scores.weight).all()
     assert shown[0] > 0.9

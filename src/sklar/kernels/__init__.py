@@ -1,8 +1,8 @@
 """The costly steps of the mathematics, fused where there is a GPU with Triton, in plain torch elsewhere.
 
-One function a step, each with two implementations of the same name: `reference` and `_triton`. Which one runs is
+One function a step, each with two implementations of the same name: in `reference` and in `_triton`. Which one runs is
 chosen by the tensors; `which_ran` says what it was, and `using` forces it (for tests and benchmarks). The flips of
-honest training (`_triton_flips`) have their plain versions in `training.copula_flips`, which asks `pick`.
+honest training (`_triton.flips`) have their plain versions in `training.copula_flips`, which asks `pick`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sklar.kernels import reference
 __all__ = ["full_draw", "low_rank_mask", "pick", "relaxed_topk", "using", "which_ran"]
 
 FUSED_TYPES = (torch.float32, torch.bfloat16)
+WIDEST_ROW = 16384  # of the fused top-k recursion: a row must fit into one program's registers
 
 _forced: list[str] = []
 _ran: dict[str, str] = {}
@@ -70,7 +71,7 @@ def relaxed_topk(keys: Tensor, k: int, temperature: float, step: float) -> Tenso
     >>> relaxed_topk(torch.tensor([9.0, 0.0, 8.0]), 2, 0.1, 1.0).round().tolist()
     [1.0, 0.0, 1.0]
     """
-    implementation = _implementation("relaxed_topk", keys, keys.shape[-1] <= 16384)
+    implementation = _implementation("relaxed_topk", keys, keys.shape[-1] <= WIDEST_ROW)
     return implementation.relaxed_topk(keys, k, temperature, step)
 
 

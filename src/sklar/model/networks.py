@@ -121,6 +121,24 @@ class ChoiceNet(nn.Module):
             sigma = self.sigma_activation(self.sigma(h))
         return Choice(self.scores(h), loadings, sigma)
 
+    @torch.no_grad()
+    def only(self, features: Tensor, inputs: Tensor) -> ChoiceNet:
+        """The same scores of the features (R, w) alone, from the inputs (R, W) alone, as if the others were 0.
+
+        The copula's heads are left out.
+        """
+        replicas, hidden = len(features), self.first.weight.shape[-1]
+        narrow = ChoiceNet(
+            features.shape[1], hidden, n_inputs=inputs.shape[1], replicas=replicas, generator=torch.Generator()
+        ).to(features.device)
+        narrow.activation = self.activation
+        narrow.first.weight.copy_(_take_rows(self.first.weight, inputs))
+        narrow.first.bias.copy_(self.first.bias)
+        narrow.second.load_state_dict(self.second.state_dict())
+        narrow.scores.weight.copy_(_take_rows(self.scores.weight.mT, features).mT)
+        narrow.scores.bias.copy_(_take_rows(self.scores.bias.mT, features).mT)
+        return narrow
+
 
 class PredictNet(nn.Module):
     """d - h - h - out, with batch normalisation after each activation."""
@@ -152,3 +170,8 @@ class PredictNet(nn.Module):
 
 def _uniform(shape: tuple[int, ...], bound: float, generator: torch.Generator | None) -> Tensor:
     return torch.empty(shape).uniform_(-bound, bound, generator=generator)
+
+
+def _take_rows(weight: Tensor, rows: Tensor) -> Tensor:
+    """Rows (R, w) of a stack of matrices (R, d, h): (R, w, h)."""
+    return weight.gather(1, rows.unsqueeze(-1).expand(-1, -1, weight.shape[-1]))

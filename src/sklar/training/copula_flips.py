@@ -38,11 +38,11 @@ def copula_flips(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
 
 def by_kernel(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
     """Masks and first layers in the registers of a GPU."""
-    from sklar.kernels import _triton_flips
+    from sklar.kernels import _triton
 
     judge, count = trial.judge, index.shape[-1]
     layers = [(layer.weight.detach(), layer.bias.detach()) for layer in (judge.first, judge.second, judge.last)]
-    outputs = _triton_flips.flips_at_thresholds(*latents, trial.x, index, layers)
+    outputs = _triton.flips_at_thresholds(*latents, trial.x, index, layers)
     losses = trial.loss(outputs, trial.y.unsqueeze(-1).expand(outputs.shape[:-1]))
     shut, opened = losses[..., : count + 1], losses[..., count + 1 :]
     return CopulaFlips(shut[..., :count] - opened[..., :count], _mixed(shut[..., count], opened[..., count:]))

@@ -18,13 +18,16 @@ from torch import Tensor
 
 from sklar.model.gates import Gates, to_inputs
 from sklar.model.honest_model import HonestArchitecture, HonestModel
+from sklar.training.decisions import choose_level, choose_penalties, exclude_substitutes, loss_spread
 from sklar.training.folds import deal
 from sklar.training.loop import Record
 from sklar.training.objectives import Task
-from sklar.training.path import PathChoice, choose_penalty
+from sklar.training.path import PathChoice
+from sklar.training.row_means import mean_and_error
 from sklar.training.runtime import threads_for
 from sklar.training.screening import union
-from sklar.training.stage import SelectorSettings, Stage, mean_and_error
+from sklar.training.selector_training import train_selector
+from sklar.training.stage import SelectorSettings, Stage
 
 
 @dataclass(frozen=True)
@@ -183,19 +186,19 @@ def _select(
         stage.correlate()
     grid = _log_penalties(stage, penalty, schedule)  # (P, G)
     stage.middle = grid.mean(1)[:, None, None]
-    stage.select(schedule.path_steps, grid[:, 0], grid[:, -1], stage.folds.n_train, report)
+    train_selector(stage, schedule.path_steps, grid[:, 0], grid[:, -1], stage.folds.n_train, report)
     _record(history, "path", stage, grid[:, grid.shape[1] // 2])
     choices: list[PathChoice | None] = [None] * problems
     chosen = grid[:, grid.shape[1] // 2]
     if grid.shape[1] > 1 and stage.folds.n_train < stage.folds.x.shape[2]:
-        found = _choose(stage, grid)
+        found = choose_penalties(stage, grid)
         chosen = grid.gather(1, torch.tensor([[choice.member] for choice in found], device=grid.device)).squeeze(1)
         choices = list(found)
     low, high = _range_of_last_training(grid, chosen)
-    stage.select(schedule.final_steps, low, high, stage.folds.x.shape[2], report)
+    train_selector(stage, schedule.final_steps, low, high, stage.folds.x.shape[2], report)
     if stage.settings.k is None:
-        stage.choose_level(chosen)
-        stage.exclude_substitutes(chosen)
+        choose_level(stage, chosen)
+        exclude_substitutes(stage, chosen)
     _record(history, "final", stage, chosen)
     return HonestFit(stage, columns, chosen, choices, history)
 
@@ -211,7 +214,7 @@ def _range_of_last_training(grid: Tensor, chosen: Tensor) -> tuple[Tensor, Tenso
 
 def _log_penalties(stage: Stage, penalty: float | str, schedule: Schedule) -> Tensor:
     """The path of log-penalties, (P, G), small to large; a given penalty is a path of one."""
-    unit = stage.loss_spread().clamp_min(1e-6).unsqueeze(1)
+    unit = loss_spread(stage).clamp_min(1e-6).unsqueeze(1)
     if penalty == "auto":
         return (unit * torch.tensor(schedule.penalties, device=unit.device)).log()
     return torch.full_like(unit, max(float(penalty), 1e-8)).log()
@@ -225,17 +228,3 @@ def _record(history: list[list[Record]], part: str, stage: Stage, log_penalty: T
     sizes = mask.sum(-1).mean((1, 2)).tolist()
     for records, loss, size in zip(history, losses, sizes, strict=True):
         records.append({"part": part, "loss": loss, "mean_features": size})
-
-
-def _choose(stage: Stage, grid: Tensor) -> list[PathChoice]:
-    losses, sizes = stage.path(grid)
-    penalties, weight = grid.exp().cpu().tolist(), stage.folds.held_out_weight
-    return [
-        choose_penalty(
-            penalties[p],
-            losses[p].cpu().numpy(),
-            sizes[p].cpu().numpy(),
-            None if weight is None else weight[p].cpu().numpy(),
-        )
-        for p in range(len(penalties))
-    ]

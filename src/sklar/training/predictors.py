@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from sklar.model.gates import group_size, sum_by_gate, to_inputs
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.folds import Folds, of_other_folds
+from sklar.training.group_lasso import shrink_features
 from sklar.training.objectives import Task
 from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
 
@@ -114,25 +114,6 @@ class FoldPredictors:
         n_folds = self.folds.x.shape[1]
         x, mask, y = (t.repeat_interleave(n_folds, 0) for t in (x, mask, y))
         return self.task.row_loss(self.judge(x, mask), y).view(problems, n_folds, n).mean(1)
-
-
-def shrink_features(predictor: MaskedPredictor, amount: float | Tensor) -> None:
-    """The proximal step of a group lasso: a feature's weights, of value and mask together, lose `amount` of length.
-
-    A feature of m inputs loses sqrt((m + 1) / 2) times as much: steps of Adam grow with the root of their number.
-    """
-    if predictor.gate_of_input is None:
-        weight = predictor.first.weight.unflatten(1, (2, predictor.n_features))  # (R, 2, d, h)
-        length = weight.square().sum((1, 3), keepdim=True).sqrt()
-        weight.mul_((1 - amount / length.clamp_min(1e-12)).clamp_min(0))
-        return
-    weight, of_input = predictor.first.weight, predictor.gate_of_input
-    squares = weight.square().sum(-1)  # (R, D + d)
-    of_value = sum_by_gate(squares[:, : predictor.n_inputs], of_input, predictor.n_features)
-    length = (of_value + squares[:, predictor.n_inputs :]).sqrt()
-    amount = amount * ((group_size(of_input, predictor.n_features) + 1) / 2).sqrt()
-    factor = (1 - amount / length.clamp_min(1e-12)).clamp_min(0)  # (R, d)
-    weight.mul_(torch.cat([to_inputs(factor, of_input), factor], dim=1).unsqueeze(-1))
 
 
 # Where masks show a smaller share of the features than this, rates are drawn log-uniformly.

@@ -13,12 +13,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-
-@triton.jit
-def _product(a, b, PRECISION: tl.constexpr):
-    if PRECISION == "interpreted":
-        return tl.dot(a, b)
-    return tl.dot(a, b, input_precision=PRECISION)
+from sklar.kernels._triton.common import INTERPRETED, product
 
 
 @triton.jit
@@ -39,12 +34,12 @@ def _answer(
     """From the first pre-activation to the outputs, stored at one of the row's slots."""
     square = (unit < h)[:, None] & (unit < h)[None, :]
     second = tl.load(w2 + unit[:, None] * h + unit[None, :], mask=square, other=0.0)
-    active = _product(tl.maximum(hidden, 0.0), second, PRECISION)
+    active = product(tl.maximum(hidden, 0.0), second, PRECISION)
     active = tl.maximum(active + tl.load(b2 + unit, mask=unit < h, other=0.0)[None, :], 0.0)
     last = tl.load(
         w3 + unit[:, None] * o + output[None, :], mask=(unit < h)[:, None] & (output < o)[None, :], other=0.0
     )
-    answer = _product(active, last, PRECISION) + tl.load(b3 + output, mask=output < o, other=0.0)[None, :]
+    answer = product(active, last, PRECISION) + tl.load(b3 + output, mask=output < o, other=0.0)[None, :]
     where = out + (row * slots + slot)[:, None] * o + output[None, :]
     tl.store(where, answer, mask=of_row[:, None] & (output < o)[None, :])
 
@@ -90,8 +85,8 @@ def _flips_kernel(
         of_weight = (gate < d)[:, None] & (unit < h)[None, :]
         of_value = tl.load(w1 + gate[:, None] * h + unit[None, :], mask=of_weight, other=0.0)
         of_mask = tl.load(w1 + (d + gate)[:, None] * h + unit[None, :], mask=of_weight, other=0.0)
-        hidden += _product(value, of_value, PRECISION)
-        hidden += _product(tl.where(opened, 0.5, -0.5), of_mask, PRECISION)
+        hidden += product(value, of_value, PRECISION)
+        hidden += product(tl.where(opened, 0.5, -0.5), of_mask, PRECISION)
     k = tl.where(of_pair, count, k)
     for state in range(4):  # shut, i open, j open, both open
         if of_pair | (state < 2):
@@ -99,9 +94,6 @@ def _flips_kernel(
             now += _step(x, w1, row, j, of_row & (state >= 2), unit, d, h)
             slot = tl.where(state == 0, k, count + k + state)
             _answer(now, w2, b2, w3, b3, out, row, slot, of_row, unit, output, slots, h, o, PRECISION)
-
-
-INTERPRETED = not isinstance(_flips_kernel, triton.runtime.JITFunction)
 
 
 def flips_at_thresholds(

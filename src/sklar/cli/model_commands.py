@@ -1,0 +1,179 @@
+"""Commands on a user's table: learn from it, ask a model about it, check the model and look at it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sklar.cli.shared import AS_JSON, PATH, SQL, note, print_json, silent
+from sklar.cli.words import constructor_options
+from sklar.config import config_option
+
+
+@click.command()
+@click.argument("data", type=PATH)
+@click.option("--target", required=True, multiple=True, help="Column to predict; may be repeated.")
+@click.option("--event", help="Column that says whether the event was seen; the target is its time (makes --loss cox).")
+@click.option("--out", required=True, type=PATH, help="Model file to write.")
+@click.option(
+    "--task",
+    type=click.Choice(["auto", "classification", "regression"]),
+    default="auto",
+    show_default=True,
+    help="auto: text and few whole numbers are classes.",
+)
+@click.option("--ignore", multiple=True, help="Column to leave out; may be repeated.")
+@click.option("--text", multiple=True, help="Column of a CSV to take as text, whatever it holds; may be repeated.")
+@click.option("--sample-weight", help="Column that says what each row counts.")
+@SQL
+@click.option("--quiet", is_flag=True, help="No progress bar, no summary.")
+@AS_JSON
+@config_option
+@constructor_options
+def fit(
+    data: str,
+    target: tuple[str, ...],
+    out: str,
+    quiet: bool,
+    as_json: bool,
+    **words: Any,
+) -> None:
+    """Learn from DATA (CSV, Parquet or Arrow) and write a model file.
+
+    Text is categories; an empty cell is a missing value, which is a state of its own.
+
+    \b
+    sklar fit train.csv --target y --out model.sklar
+    sklar fit train.parquet --target price --ignore id --out model.sklar --k 5
+    sklar fit train.csv --config run.toml
+    sklar fit shop.duckdb --sql "select * from orders where year = 2024" --target y --out model.sklar
+    """
+    from sklar.workflow import fit_file
+
+    given = {word: value for word, value in words.items() if value is not None}
+    echo, tell = silent if quiet else note, print_json if as_json else silent
+    fit_file(data, target, out, echo=echo, tell=tell, verbose=not quiet, **given)
+
+
+def _answers(name: str, text: str) -> click.Command:
+    """A command that reads a model and a table and writes a table."""
+
+    @click.command(name=name, help=text)
+    @click.argument("model", type=PATH)
+    @click.argument("data", type=PATH)
+    @click.option("--out", required=True, type=PATH, help="Table to write, .csv, .parquet or .arrow.")
+    @SQL
+    @AS_JSON
+    @config_option
+    def command(model: str, data: str, out: str, sql: str | None, as_json: bool) -> None:
+        from sklar.workflow import answer_file
+
+        rows = answer_file(name, model, data, out, sql)
+        note(f"wrote {rows} rows to {out}")
+        if as_json:
+            print_json({"n_rows": rows, "out": out})
+
+    return command
+
+
+select = _answers(
+    "select",
+    """Say which features decide each row of DATA: a table of 0 and 1 with DATA's feature names.
+
+    \b
+    sklar select model.sklar new.csv --out masks.csv""",
+)
+rank = _answers(
+    "rank",
+    """List the k features of each row of DATA, best first: columns rank_1 .. rank_k of names (for rankers).
+
+    \b
+    sklar rank model.sklar new.csv --out ranks.csv""",
+)
+predict = _answers(
+    "predict",
+    """Predict the target of each row of DATA from its selected features alone.
+
+    \b
+    sklar predict model.sklar new.csv --out predictions.csv""",
+)
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.argument("data", type=PATH)
+@click.option("--target", required=True, help="Column that the model predicts.")
+@click.option(
+    "--refits", default=0, show_default=True, type=click.IntRange(0), help="Models to train anew and compare."
+)
+@SQL
+@AS_JSON
+@config_option
+def audit(model: str, data: str, target: str, refits: int, sql: str | None, as_json: bool) -> None:
+    """Ask whether the selections of MODEL leak the target, on rows of DATA that it was not fitted on.
+
+    \b
+    sklar audit model.sklar new.csv --target y
+    sklar audit model.sklar new.csv --target y --refits 2 --json
+    """
+    from sklar.workflow import audit_file
+
+    found = audit_file(model, data, target, n_refits=refits, sql=sql, echo=note)
+    print_json(found.to_dict()) if as_json else click.echo(str(found))
+
+
+@click.command()
+@click.argument("model", type=PATH)
+@click.argument("data", type=PATH)
+@click.option("--row", required=True, type=int, help="Which row of DATA, from 0.")
+@SQL
+@AS_JSON
+@config_option
+def explain(model: str, data: str, row: int, sql: str | None, as_json: bool) -> None:
+    """Explain one row of DATA in a few lines: the prediction, the features behind it, and how sure.
+
+    \b
+    sklar explain model.sklar new.csv --row 3
+    """
+    from sklar.workflow import explain_file
+
+    found = explain_file(model, data, row, sql)
+    print_json(found.to_dict()) if as_json else click.echo(str(found))
+
+
+@click.command()
+@click.argument("model", type=click.Path())
+@click.argument("data", type=PATH, required=False)
+@click.option("--target", help="Column that the model predicts.")
+@click.option("--out", default="report.html", show_default=True, type=PATH, help="Page to write.")
+@click.option("--audit/--no-audit", default=True, show_default=True, help="Check for leaks too: takes longer.")
+@click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1), help="Rows of the page's table.")
+@click.option("--title", help="Of the page.")
+@SQL
+@click.option("--quiet", is_flag=True, help="No progress.")
+@AS_JSON
+@config_option
+def report(
+    model: str, data: str | None, target: str | None, out: str, quiet: bool, as_json: bool, **words: Any
+) -> None:
+    """Write a page to explore MODEL with, on the rows of DATA: one HTML file that needs no network.
+
+    For a folder of rows that `sklar reproduce` wrote, draw its figures and write the page of its results.
+
+    \b
+    sklar report model.sklar new.csv --target y --out report.html
+    sklar report results/ --out results/index.html
+    """
+    from sklar.workflow import report_file, report_results
+
+    echo = silent if quiet else note
+    if Path(model).is_dir():
+        report_results(model, out, echo=echo)
+    elif data is None or target is None:
+        raise click.UsageError(f"Missing {'argument DATA' if data is None else 'option --target'}.")
+    else:
+        report_file(model, data, target, out, echo=echo, **words)
+    if as_json:
+        print_json({"out": out})

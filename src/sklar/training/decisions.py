@@ -1,0 +1,85 @@
+"""What rows decide that are judged by predictors that never saw them: penalty and its unit, level, substitutes."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from sklar.training.objectives import bill
+from sklar.training.path import PathChoice, choose_penalty
+from sklar.training.row_means import deviation, mean_and_error
+from sklar.training.stage import Stage
+
+LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # one of these a score must exceed to select
+
+
+def loss_spread(stage: Stage) -> Tensor:
+    """The standard deviation of the loss, of training rows shown everything, judged out of fold: (P,)."""
+    x, _ = stage.folds.training
+    losses = stage.out_of_fold_losses(stage.alive[:, None, None].expand(*x.shape[:3], -1).to(x.dtype))
+    return deviation(losses, stage.folds.training_weight)
+
+
+def choose_penalties(stage: Stage, grid: Tensor) -> list[PathChoice]:
+    """The penalty of each problem, of log-penalties (P, G), by its held-out rows."""
+    losses, sizes = _path(stage, grid)
+    penalties, weight = grid.exp().cpu().tolist(), stage.folds.held_out_weight
+    return [
+        choose_penalty(
+            penalties[p],
+            losses[p].cpu().numpy(),
+            sizes[p].cpu().numpy(),
+            None if weight is None else weight[p].cpu().numpy(),
+        )
+        for p in range(len(penalties))
+    ]
+
+
+def _path(stage: Stage, log_penalties: Tensor) -> tuple[Tensor, Tensor]:
+    """Held-out losses (P, G, n) and mean features a row (P, G) for G log-penalties (P, G)."""
+    x, y = stage.folds.held_out
+    masks = [stage.masks(x, column) for column in log_penalties.unbind(1)]
+    losses = torch.stack([stage.predictors.row_losses(x, mask, y) for mask in masks], 1)
+    return losses, torch.stack([mask.sum(-1).mean(1) for mask in masks], 1)
+
+
+@torch.no_grad()
+def choose_level(stage: Stage, log_penalty: Tensor) -> None:
+    """Ask of a score what makes the loss of training rows, judged out of fold, least.
+
+    Gains are larger than penalties, so that near a switch the smooth selector leans to selecting: there a score
+    above 0 may say no more than that a neighbour needs the feature.
+    """
+    x, _ = stage.folds.training
+    scores = stage.scores(x.flatten(1, 2), log_penalty[:, None, None])
+    levels, weight = torch.tensor(LEVELS, device=x.device), stage.folds.training_weight
+    masks = (stage.decided(scores, level).to(x.dtype).view(*x.shape[:3], -1) for level in levels)
+    losses = torch.stack([mean_and_error(stage.out_of_fold_losses(mask), weight)[0] for mask in masks], 1)
+    best = losses <= losses.amin(1, keepdim=True)
+    stage.level = torch.where(best, levels, torch.inf).amin(1)  # of equal ones the lowest
+
+
+@torch.no_grad()
+def exclude_substitutes(stage: Stage, log_penalty: Tensor) -> None:
+    """Select one of the features whose gates exclude each other, unless several clearly earn their price.
+
+    Clearly: loss and price together are worse by more than four standard errors without the others. The rows that
+    choose were learned from, so that a copy that is worth nothing comes near two; a feature that is needed beside
+    another one is worth ten and more.
+    """
+    if stage.correlation is None or stage.settings.min_features > 1:
+        return
+    groups = stage.correlation.substitutes() & stage.alive.unsqueeze(1) & stage.alive.unsqueeze(2)
+    stage.substitutes = torch.zeros_like(groups)
+    before = _paid(stage, log_penalty)
+    stage.substitutes = groups
+    more, error = mean_and_error(_paid(stage, log_penalty) - before, stage.folds.training_weight)
+    stage.substitutes = groups & (more <= 4 * error)[:, None, None]
+
+
+def _paid(stage: Stage, log_penalty: Tensor) -> Tensor:
+    """Loss and price of the training rows' masks without noise, judged out of fold: (P, F n)."""
+    x, _ = stage.folds.training
+    mask = stage.masks(x.flatten(1, 2), log_penalty).view(*x.shape[:3], -1)
+    price = log_penalty.exp().unsqueeze(1) * bill(mask, stage.folds.gates.cost).flatten(1)
+    return stage.out_of_fold_losses(mask) + price

@@ -1,0 +1,156 @@
+"""The selector's training: flip or swap features of masks drawn, see what that gains, and move the scores by it.
+
+The selector learns through predictors that it does not move; they learn on beside it. For the axes see `stage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from sklar.training import draws, flips, swaps
+from sklar.training.copula_flips import copula_flips
+from sklar.training.group_lasso import shrink_inputs
+from sklar.training.predictors import teaching_masks
+from sklar.training.stage import Stage
+from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
+from sklar.training.trial import Trial
+
+Report = Callable[[], object]  # told of every step that was done
+
+
+def train_selector(
+    stage: Stage, n_steps: int, low: Tensor, high: Tensor, among: int, report: Report = lambda: None
+) -> None:
+    """Train the selector, and go on training the predictors, with log-penalties uniform in [low, high] (P,)."""
+    s = stage.settings
+    _renew_task(stage)
+    optimiser = adamw(stage.selector, s.learning_rate, s.weight_decay, spare="first.weight", memory=s.memory)
+    of_correlation = adamw(stage.correlation, s.correlation_rate, 0.0, memory=s.memory) if stage.correlation else None
+    weights: list[Tensor] = list(stage.selector.parameters())
+    averaged = [weight.detach().clone() for weight in weights]
+    alive = stage.alive[:, None, None]
+    stage.predictors.average = averaging(s.predictor.average, n_steps)
+    memory = averaging(s.average, n_steps)
+    # an input's weights are the longer, the more there are
+    sparsity = s.sparsity * (s.hidden / 100) ** 0.5 * stage.folds.noise
+    rise = min(50, 1 + n_steps // 5)
+    bit_flips = s.bit_flips * min(1.0, 11 / stage.alive.shape[1])
+
+    def step() -> None:
+        x, y = stage.folds.batch(stage.predictors.rows, among, stage.generator)
+        mask = learn(stage, x, y, low, high)
+        stage.beside.join()
+        for each in (optimiser, of_correlation):
+            if each is not None:
+                each.step()
+                each.zero_grad(set_to_none=True)
+        with torch.no_grad():
+            shrink_inputs(
+                stage.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * sparsity, stage.folds.gates
+            )
+            torch._foreach_lerp_(averaged, weights, 1 - memory)
+        stage.predictors.learn(x, y, teaching_masks(mask, alive, bit_flips, stage.generator, s.predictor.k))
+
+    def before(k: int) -> None:
+        fade = cosine(k, n_steps)
+        set_learning_rate(optimiser, s.learning_rate * fade * min(1.0, (k + 1) / rise))
+        set_learning_rate(stage.predictors.optimiser, s.predictor.learning_rate * (0.2 + 0.8 * fade))
+        if of_correlation is not None:
+            set_learning_rate(of_correlation, s.correlation_rate * fade)
+        report()
+
+    repeat(step, n_steps, before, stage.folds.x.device, stage.generator)
+    with torch.no_grad():
+        torch._foreach_copy_(weights, averaged)
+
+
+@torch.no_grad()
+def _renew_task(stage: Stage) -> None:
+    """Tell the task what training rows get, shown everything, out of fold."""
+    x, y = (t.flatten(0, 1) for t in stage.folds.training)
+    shown = stage.alive.to(x.dtype).repeat_interleave(stage.folds.x.shape[1], 0).unsqueeze(1)
+    output = stage.predictors.judge(x, shown.expand(*x.shape[:2], -1))
+    stage.task.renew(output.flatten(0, 1), y.flatten())
+
+
+def learn(stage: Stage, x: Tensor, y: Tensor, low: Tensor, high: Tensor) -> Tensor:
+    """Put one step's gradients on selector and correlation; return the masks drawn, (P, F, b, d)."""
+    problems, n_folds, b, _ = x.shape
+    mix = torch.rand(problems, n_folds * b, 1, generator=stage.generator, device=x.device)
+    log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
+    copula = None if stage.correlation is None else stage.beside.start(lambda: _copula(stage))
+    scores = stage.scores(x.flatten(1, 2), log_penalty)
+    # Rows of fold f meet the predictor that never saw them: one replica for each problem and fold.
+    rows, labels = x.flatten(0, 1), y.flatten(0, 1)
+    alpha = scores.detach().view(problems * n_folds, b, -1)
+    stage.beside.join()
+    eligible = _eligible(stage, n_folds, b)
+    with torch.no_grad():
+        if stage.settings.k is None:
+            draw = draws.draw_gates(alpha, copula, stage.generator)
+            trial = Trial(stage.predictors.judge, stage.task.row_loss, rows, labels, draw)
+            index = draws.random_features(eligible, stage.settings.flips, stage.generator)
+            gain = exact_gains(stage, trial, index)
+            push = _flip_push(stage, gain, alpha, index, log_penalty.exp().view(problems * n_folds, b, 1))
+        else:
+            draw = swaps.draw(alpha, stage.settings.k, stage.generator)
+            trial = Trial(stage.predictors.judge, stage.task.row_loss, rows, labels, draw)
+            push = _swap_push(stage, trial, alpha, eligible, stage.settings.k)
+    scores.backward(push.view_as(scores) / (n_folds * b))
+    return draw.mask.view(problems, n_folds, b, -1)
+
+
+def _eligible(stage: Stage, n_folds: int, b: int) -> Tensor:
+    """The gates that can be flipped: (P F, b, d)."""
+    forced = stage.folds.gates.forced
+    free = stage.alive if forced is None else stage.alive & ~forced
+    return free.repeat_interleave(n_folds, 0).unsqueeze(1).expand(-1, b, -1)
+
+
+def exact_gains(stage: Stage, trial: Trial, index: Tensor) -> Tensor:
+    """What K features a row gain (P F, b, K); pair flips put a step's gradient on the correlation besides."""
+    if stage.correlation is None or trial.draw.latents is None:
+        return flips.gains(trial, index)
+    gain, mixed = copula_flips(trial, trial.draw.latents, index)  # the first two are a random pair
+    stage.beside.start(stage.correlation.learn, index[..., :2], mixed)
+    return gain
+
+
+@torch.no_grad()
+def _copula(stage: Stage) -> draws.Copula:
+    """The present correlation of the gates, for every problem and fold."""
+    assert stage.correlation is not None
+    return draws.Copula.of(stage.correlation.root()).for_folds(stage.folds.x.shape[1])
+
+
+def _flip_push(stage: Stage, gain: Tensor, alpha: Tensor, index: Tensor, price: Tensor) -> Tensor:
+    """The natural gradient of the scores, penalty - gain, for K features a row: (P F, b, d)."""
+    if stage.folds.gates.cost is not None:  # every feature has its own
+        price = price * stage.folds.gates.cost[index]
+    push = inward_only(price - gain, alpha.gather(-1, index), stage.settings.bound)
+    # every feature is flipped for a share K / d of the rows
+    return torch.zeros_like(alpha).scatter(-1, index, push * (alpha.shape[-1] / index.shape[-1]))
+
+
+def _swap_push(stage: Stage, trial: Trial, alpha: Tensor, free: Tensor, k: int) -> Tensor:
+    """What swaps gain, taken from features that leave and given to those that come: (P F, b, d)."""
+    d = alpha.shape[-1]
+    count = min(stage.settings.flips, k, d - k)
+    if count < 1:
+        return torch.zeros_like(alpha)
+    push = swaps.push(trial, free, count, stage.generator)
+    return inward_only(push, alpha, swaps.bound_for(k, d, stage.settings.bound))
+
+
+def inward_only(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
+    """Let pushes outward fade over the last unit before `bound`, to none beyond it; keep those that bring a score back.
+
+    Nothing saturates: a strong feature is not locked open for all rows before rows are told apart. They fade because a
+    strong feature comes to rest where the bound holds it: pushes in full there would be noise in which the penalty,
+    which pulls at the rows that do not need the feature, could not be heard.
+    """
+    room = (bound - scores.abs()).clamp(0, 1)
+    return torch.where(scores * gradient < 0, gradient * room, gradient)

@@ -1,0 +1,49 @@
+"""What rows judged out of fold decide: the level of the scores, and which substitutes are enough."""
+
+import torch
+
+from sklar.training.decisions import LEVELS, choose_level, exclude_substitutes
+from sklar.training.honest import HonestFit
+from tests.helpers import seeded
+from tests.training.stages import small_stage, weighed_stage
+
+
+def test_one_of_two_copies_is_enough_where_it_costs_nothing():
+    """Two exact copies whose gates exclude each other: the second is dropped; where it would cost, both stay."""
+    whole = small_stage(problems=1)
+    whole.correlate()
+    with torch.no_grad():
+        whole.correlation.loadings.zero_()
+        whole.correlation.loadings[:, 0, 0], whole.correlation.loadings[:, 1, 0] = 3.0, -3.0
+        whole.selector.scores.weight.zero_()
+        whole.selector.scores.bias.copy_(torch.tensor([2.0, 1.0, 1.0, -1.0]))
+    told = torch.full((1,), -5.0)  # a small price
+    whole.out_of_fold_losses = lambda mask: torch.zeros(1, 80)  # nothing costs anything
+    exclude_substitutes(whole, told)
+    x = whole.folds.training[0].flatten(1, 2)
+    assert whole.masks(x, told)[0, 0].tolist() == [1.0, 0.0, 1.0, 0.0]
+    whole.out_of_fold_losses = lambda mask: (4 - mask.sum(-1)).flatten(1)  # every feature is worth 1 to every row
+    exclude_substitutes(whole, told)
+    assert whole.masks(x, told)[0, 0].tolist() == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_the_level_is_that_of_the_least_weighted_loss_and_the_model_has_it():
+    made, x = weighed_stage()
+    made.predictors.warm_up(60, made.alive[:, None, None])
+    with torch.no_grad():
+        made.selector.scores.weight.normal_(generator=seeded(8))
+    penalty, rows = torch.zeros(1), made.folds.training[0]
+    choose_level(made, penalty)
+    scores = made.scores(rows.flatten(1, 2), penalty[:, None, None])
+    weight, losses = made.folds.training_weight, []
+    for level in LEVELS:
+        loss = made.out_of_fold_losses((scores > level).float().view(*rows.shape[:3], 4))
+        losses.append(float((loss * weight).sum() / weight.sum()))
+    assert float(made.level) == LEVELS[losses.index(min(losses))]
+    made.level.fill_(0.5)
+    model = HonestFit(made, torch.arange(4)[None], penalty, [None], [[]]).model()
+    with torch.no_grad():
+        found = model.decide(model.scores(x))
+    assert torch.equal(found.float(), made.masks(x, penalty))
+    assert found[..., 3].all()
+    assert 0 < found[..., :3].float().mean() < 1

@@ -1,0 +1,50 @@
+"""Pieces of the selector's training."""
+
+import pytest
+import torch
+
+from sklar.training.selector_training import inward_only, learn, train_selector
+from sklar.training.stage import SelectorSettings
+from tests.helpers import seeded
+from tests.training.stages import SETTINGS, small_stage
+
+
+def test_only_inward_pushes_pass_the_bound():
+    scores = torch.tensor([3.0, 3.0, -3.0, -3.0, 0.0])
+    gradient = torch.tensor([-1.0, 1.0, 1.0, -1.0, -5.0])  # a descent step moves the score against it
+    assert inward_only(gradient, scores, 2.5).tolist() == [0.0, 1.0, 0.0, -1.0, -5.0]
+
+
+def test_problems_do_not_touch_each_other():
+    """The weights of one problem get no gradient from another's rows."""
+    both = small_stage()
+    both.middle.zero_()
+    x, y = both.folds.batch(5, both.folds.n_train, seeded(2))
+    learn(both, x, y, torch.tensor([-6.0, -6.0]), torch.tensor([-6.0, -6.0]))
+    moved = [p.grad.flatten(1).abs().sum(1) for p in both.selector.parameters()]
+    assert all((m > 0).all() for m in moved)
+    swapped = small_stage()
+    x2, y2 = x.clone(), y.clone()
+    x2[1], y2[1] = 0.0, 1 - y[1]
+    learn(swapped, x2, y2, torch.tensor([-6.0, -6.0]), torch.tensor([-6.0, -6.0]))
+    for p, q in zip(both.selector.parameters(), swapped.selector.parameters(), strict=True):
+        torch.testing.assert_close(p.grad[0], q.grad[0])
+
+
+@pytest.mark.parametrize("covariance", ["low-rank", "full", "block"])
+def test_gates_can_be_correlated(covariance):
+    correlated = small_stage(SelectorSettings(hidden=8, rank=2, covariance=covariance, predictor=SETTINGS.predictor))
+    correlated.correlate()
+    low = torch.full((2,), -6.0)
+    start = correlated.correlation.patterned().detach().clone()
+    train_selector(correlated, 3, low, low, correlated.folds.n_train)
+    assert not torch.equal(correlated.correlation.patterned(), start)
+    root = correlated.correlation.root()
+    assert (root.square().sum(-1) < 1).all()
+
+
+def test_exactly_k_features():
+    ranker = small_stage(SelectorSettings(hidden=8, k=2, predictor=SETTINGS.predictor))
+    low = torch.zeros(2)
+    train_selector(ranker, 3, low, low, ranker.folds.n_train)
+    assert (ranker.masks(torch.randn(2, 9, 4), low).sum(-1) == 2).all()
