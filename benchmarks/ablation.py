@@ -79,6 +79,7 @@ IDEAS: dict[str, Callable[[], list]] = {
         patch.object(honest, "_range_of_last_training", lambda grid, chosen: (chosen, chosen))
     ],
     "10 the copula": lambda: settings(covariance="independent"),
+    "11 gates that sharpen": lambda: settings(sharpest=1.0),
 }
 
 

@@ -195,7 +195,7 @@ def _select(
         chosen = grid.gather(1, torch.tensor([[choice.member] for choice in found], device=grid.device)).squeeze(1)
         choices = list(found)
     low, high = _range_of_last_training(grid, chosen)
-    train_selector(stage, schedule.final_steps, low, high, stage.folds.x.shape[2], report)
+    train_selector(stage, schedule.final_steps, low, high, stage.folds.x.shape[2], report, stage.settings.sharpest)
     if stage.settings.k is None:
         choose_level(stage, chosen)
         exclude_substitutes(stage, chosen)

@@ -22,9 +22,18 @@ Report = Callable[[], object]  # told of every step that was done
 
 
 def train_selector(
-    stage: Stage, n_steps: int, low: Tensor, high: Tensor, among: int, report: Report = lambda: None
+    stage: Stage,
+    n_steps: int,
+    low: Tensor,
+    high: Tensor,
+    among: int,
+    report: Report = lambda: None,
+    sharpest: float = 1.0,
 ) -> None:
-    """Train the selector, and go on training the predictors, with log-penalties uniform in [low, high] (P,)."""
+    """Train the selector, and go on training the predictors, with log-penalties uniform in [low, high] (P,).
+
+    Over the first half of the steps gates become less random: they are drawn with scores that many times as far from 0.
+    """
     s = stage.settings
     _renew_task(stage)
     optimiser = adamw(stage.selector, s.learning_rate, s.weight_decay, spare="first.weight", memory=s.memory)
@@ -60,6 +69,7 @@ def train_selector(
         set_learning_rate(stage.predictors.optimiser, s.predictor.learning_rate * (0.2 + 0.8 * fade))
         if of_correlation is not None:
             set_learning_rate(of_correlation, s.correlation_rate * fade)
+        stage.sharpness.fill_(1 + (sharpest - 1) * min(1.0, 2 * k / n_steps))
         report()
 
     repeat(step, n_steps, before, stage.folds.x.device, stage.generator)
@@ -90,7 +100,7 @@ def learn(stage: Stage, x: Tensor, y: Tensor, low: Tensor, high: Tensor) -> Tens
     eligible = _eligible(stage, n_folds, b)
     with torch.no_grad():
         if stage.settings.k is None:
-            draw = draws.draw_gates(alpha, copula, stage.generator)
+            draw = draws.draw_gates(alpha * stage.sharpness, copula, stage.generator)
             trial = Trial(stage.predictors.judge, stage.task.row_loss, rows, labels, draw)
             index = draws.random_features(eligible, stage.settings.flips, stage.generator)
             gain = exact_gains(stage, trial, index)

@@ -38,6 +38,7 @@ class SelectorSettings:
     memory: float = 0.99  # of the optimiser, for squared gradients: they shrink as scores come to rest
     bound: float = 2.5  # scores are not pushed further out than this
     start: float = 0.5  # scores before training
+    sharpest: float = 2.0  # in the last training gates come to be drawn with scores so many times as far from 0
     flips: int = 8  # features flipped, or swaps tried, per row and step, at most
     bit_flips: float = 0.15  # of the masks of other rows that predictors learn from; at most 1.65 features
     covariance: str = "low-rank"  # of the gates
@@ -74,6 +75,7 @@ class Stage:
         self.correlation: GateCorrelation | None = None
         self.beside = Beside(folds.x.device)  # what concerns the correlation alone
         self.middle = torch.zeros(problems, 1, 1, device=folds.x.device)  # of the log-penalties
+        self.sharpness = torch.ones((), device=folds.x.device)  # what scores are multiplied by before gates are drawn
         self.level = torch.zeros(problems, device=folds.x.device)  # that a score must exceed
         # features of which one is enough for a row
         self.substitutes = torch.zeros(problems, d, d, dtype=torch.bool, device=folds.x.device)
