@@ -49,10 +49,14 @@ def cost(method: str, rows: list[Row]) -> str:
     """Accuracy by data set; seconds and milliseconds as means over the data sets."""
     cells = [of_dataset(rows, name) for name in SYNTHETIC_NAMES]
     accuracy = [f"{mean(c, 'accuracy'):.1f}" if c else "" for c in cells]
-    seconds, milliseconds = (
-        np.mean([mean(c, what) for c in cells if c]) for what in ("fit_cpu_seconds", "select_ms_per_row")
-    )
-    return table_line([f"`{method}`", *accuracy, f"{seconds:.1f}", f"{milliseconds:.4f}"])
+    times = [_time(cells, "fit_cpu_seconds", ".1f"), _time(cells, "select_ms_per_row", ".4f")]
+    return table_line([f"`{method}`", *accuracy, *times])
+
+
+def _time(cells: list[list[Row]], what: str, how: str) -> str:
+    """The mean over data sets, or nothing where it was not measured."""
+    means = [mean(c, what) for c in cells if c and all(what in row for row in c)]
+    return format(float(np.mean(means)), how) if means else ""
 
 
 def notes(by_method: dict[str, list[Row]]) -> str:
