@@ -2,12 +2,14 @@
 
 import importlib.util
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import torch
 
 from sklar.datasets import make_synthetic
 from sklar.experiments.honest_stack import fit_honest_stack
+from sklar.training import honest
 
 SPEC = importlib.util.spec_from_file_location("ablation", Path(__file__).parents[2] / "benchmarks" / "ablation.py")
 ablation = importlib.util.module_from_spec(SPEC)
@@ -18,7 +20,7 @@ WHOLE, *IDEAS = ablation.IDEAS
 
 def tiny_fit(idea):
     data = [make_synthetic("syn4", 200, random_state=seed) for seed in range(3)]
-    with ablation.without(idea):
+    with ablation.without(idea), patch.object(honest, "ROWS_TO_SHARPEN", 100):  # so that 200 rows are enough
         return fit_honest_stack(data, {"max_epochs": 50, "batch_size": 100}, torch.device("cpu"), seed=0).fit
 
 

@@ -1,10 +1,13 @@
 """Honest training as a whole, on data whose truth is easy to learn."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 from sklar.metrics import false_discovery_rate, true_positive_rate
+from sklar.training import honest
 from sklar.training.honest import Schedule, fit_honest
 from sklar.training.objectives import Task
 from sklar.training.predictors import PredictorSettings
@@ -25,6 +28,12 @@ def switched(n=3000, d=6, seed=0, values=False):
     noise = torch.rand(n, generator=seeded(seed + 1000))
     y = signal / signal.std() + noise - 0.5 if values else (noise < torch.sigmoid(signal)).long()
     return x, y, relevant.numpy()
+
+
+@pytest.mark.parametrize(("rows", "sharpest"), [(1000, 1.0), (5000, 1.0), (7500, 1.5), (10_000, 2.0), (40_000, 2.0)])
+def test_gates_sharpen_where_rows_are_many(rows, sharpest):
+    stage = SimpleNamespace(settings=SETTINGS, folds=SimpleNamespace(x=torch.empty(1, 4, rows // 4, 1)))
+    assert honest._sharpest(stage) == sharpest
 
 
 def masks_of(fit, x, problem=0):

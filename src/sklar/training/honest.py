@@ -195,12 +195,24 @@ def _select(
         chosen = grid.gather(1, torch.tensor([[choice.member] for choice in found], device=grid.device)).squeeze(1)
         choices = list(found)
     low, high = _range_of_last_training(grid, chosen)
-    train_selector(stage, schedule.final_steps, low, high, stage.folds.x.shape[2], report, stage.settings.sharpest)
+    train_selector(stage, schedule.final_steps, low, high, stage.folds.x.shape[2], report, _sharpest(stage))
     if stage.settings.k is None:
         choose_level(stage, chosen)
         exclude_substitutes(stage, chosen)
     _record(history, "final", stage, chosen)
     return HonestFit(stage, columns, chosen, choices, history)
+
+
+def _sharpest(stage: Stage) -> float:
+    """How sharp gates become: fully from 10,000 rows, not at all up to 5,000.
+
+    With few rows gains are noisy, and gates that hardly vary let the selector settle on the noise.
+    """
+    n = stage.folds.x.shape[1] * stage.folds.x.shape[2]
+    return 1 + (stage.settings.sharpest - 1) * min(1.0, max(0.0, n / ROWS_TO_SHARPEN - 1))
+
+
+ROWS_TO_SHARPEN = 5_000
 
 
 def _range_of_last_training(grid: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:

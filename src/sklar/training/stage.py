@@ -38,7 +38,9 @@ class SelectorSettings:
     memory: float = 0.99  # of the optimiser, for squared gradients: they shrink as scores come to rest
     bound: float = 2.5  # scores are not pushed further out than this
     start: float = 0.5  # scores before training
-    sharpest: float = 2.0  # in the last training gates come to be drawn with scores so many times as far from 0
+    sharpest: float = (
+        2.0  # in the last training gates come to be drawn with scores so many times as far from 0, at most
+    )
     flips: int = 8  # features flipped, or swaps tried, per row and step, at most
     bit_flips: float = 0.15  # of the masks of other rows that predictors learn from; at most 1.65 features
     covariance: str = "low-rank"  # of the gates
