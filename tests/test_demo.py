@@ -5,7 +5,7 @@ import pytest
 import sklar
 from sklar import estimators
 from sklar.demo import run_demo
-from tests.test_cli import run
+from tests.cli.commands import run
 
 
 @pytest.fixture

@@ -1,0 +1,114 @@
+"""What commands on a table give."""
+
+import json
+
+import pandas as pd
+import pytest
+
+import sklar
+from tests.cli.commands import QUICK_OPTIONS, assert_one_line_error, fit, run
+from tests.helpers import QUICK
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    ("command", "model", "columns"),
+    [
+        ("select", "selector", list("abcde")),
+        ("select", "ranker", list("abcde")),
+        ("rank", "ranker", ["rank_1", "rank_2"]),
+        ("predict", "selector", ["prediction", "proba_no", "proba_yes"]),
+        ("predict", "ranker", ["prediction", "proba_no", "proba_yes"]),
+    ],
+)
+def test_answers(folder, tmp_path, command, model, columns, ending):
+    out = tmp_path / f"out.{ending}"
+    result = run(command, folder / f"{model}.sklar", folder / f"good.{ending}", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == f"wrote 60 rows to {out}\n"
+    frame = pd.read_csv(out) if ending == "csv" else pd.read_parquet(out)
+    assert frame.columns.tolist() == columns
+    assert len(frame) == 60
+
+
+def test_fit_says_what_it_found(folder, tmp_path):
+    options = [option for option in QUICK_OPTIONS if option != "--quiet"]
+    out = tmp_path / "m.sklar"
+    result = run("fit", folder / "good.csv", "--target", "y", "--out", out, "--penalty", "0.01", *options)
+    assert result.exit_code == 0
+    assert "fitted CopulaSelectorClassifier on 60 rows x 5 features" in result.stderr
+    assert type(sklar.load(out)) is sklar.CopulaSelectorClassifier
+
+
+def test_quiet_is_quiet(folder, tmp_path):
+    result = fit(folder / "good.csv", "y", tmp_path / "m.sklar", "--penalty", "0.01")
+    assert (result.exit_code, result.output) == (0, "")
+
+
+def test_options_reach_the_constructor(folder, tmp_path):
+    words = ["--penalty", "0.5", "--covariance", "full", "--temperature", "0.3", "--ignore", "e"]
+    assert fit(folder / "good.csv", "y", tmp_path / "m.sklar", *words).exit_code == 0
+    parameters = sklar.load(tmp_path / "m.sklar").get_params()
+    assert (parameters["penalty"], parameters["covariance"], parameters["temperature"]) == (0.5, "full", 0.3)
+    assert parameters["batch_size"] == QUICK["batch_size"]
+    assert sklar.load(tmp_path / "m.sklar").feature_names_in_.tolist() == list("abcd")
+
+
+def test_the_same_seed_gives_the_same_file(folder, tmp_path):
+    for name in ("a", "b"):
+        fit(folder / "good.csv", "y", tmp_path / name, "--penalty", "0.01")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_fit_as_json(folder, tmp_path):
+    result = fit(folder / "good.csv", "y", tmp_path / "m.sklar", "--penalty", "0.01", "--json")
+    told = json.loads(result.stdout)
+    assert (told["model"], told["n_rows"], told["n_features"]) == ("CopulaSelectorClassifier", 60, 5)
+    assert told["out"] == str(tmp_path / "m.sklar")
+    shares = sklar.load(tmp_path / "m.sklar").select(pd.read_csv(folder / "good.csv")[list("abcde")]).mean()
+    assert told["selected"] == pytest.approx({name: 100 * share for name, share in shares.items() if share})
+
+
+def test_answers_as_json(folder, tmp_path):
+    out = tmp_path / "out.csv"
+    result = run("select", folder / "selector.sklar", folder / "good.csv", "--out", out, "--json")
+    assert json.loads(result.stdout) == {"n_rows": 60, "out": str(out)}
+
+
+@pytest.mark.parametrize("model", ["selector", "ranker"])
+def test_explain(folder, model):
+    arguments = ("explain", folder / f"{model}.sklar", folder / "good.csv", "--row", "3")
+    expected = sklar.load(folder / f"{model}.sklar").explain(pd.read_csv(folder / "good.csv").iloc[3])
+    assert run(*arguments).stdout == f"{expected}\n"
+    assert json.loads(run(*arguments, "--json").stdout) == expected.to_dict()
+
+
+@pytest.mark.parametrize("row", [-1, 60])
+def test_explain_a_row_that_is_not_there(folder, row):
+    result = run("explain", folder / "selector.sklar", folder / "good.csv", "--row", row)
+    assert_one_line_error(result, f"has rows 0 to 59; there is no row {row}")
+
+
+def test_audit(folder):
+    arguments = ("audit", folder / "selector.sklar", folder / "good.csv", "--target", "y")
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("Audit on 60 rows: ")
+    assert result.stderr.startswith("auditing ")
+    told = json.loads(run(*arguments, "--json").stdout)
+    assert (told["score_name"], told["n_rows"], told["refit_agreement"]) == ("accuracy", 60, None)
+    assert ("LEAKS" in result.stdout) is told["leaks"]
+
+
+def test_report(folder, tmp_path):
+    out = tmp_path / "page.html"
+    arguments = ("report", folder / "selector.sklar", folder / "good.csv", "--target", "y", "--no-audit", "--out", out)
+    result = run(*arguments, "--title", "A title")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert f"wrote {out}" in result.stderr
+    page = out.read_text(encoding="utf-8")
+    assert "<h1>A title</h1>" in page
+    assert '"name":"a"' in page  # the names of the model, not x0
+    assert run(*arguments, "--quiet").output == ""
+    assert json.loads(run(*arguments, "--quiet", "--json").stdout) == {"out": str(out)}
+    assert "<h1>What decides y</h1>" in out.read_text(encoding="utf-8")
