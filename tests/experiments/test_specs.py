@@ -54,6 +54,8 @@ def test_the_papers_settings():
     assert (mnist["max_epochs"], mnist["temperature"], mnist["covariance"]) == (100, 1.0, "full")
     assert (mnist["learning_rate"], mnist["batch_size"]) == (1e-3, 1000)
     assert (isolet["learning_rate"], isolet["batch_size"]) == (1e-4, 64)
+    assert [images.settings(False, "isolet", k)["loadings_precision"] for k in (10, 20)] == ["float32", "bfloat16"]
+    assert images.settings(False, "isolet", 10)["batch_size"] == 64
 
 
 def test_the_figure_has_all_methods_of_the_paper():

@@ -37,7 +37,7 @@ class Unit:
     @property
     def words(self) -> dict[str, Any]:
         """The method's words for these cells."""
-        return self.method.settings(self.spec.is_quick, self.cells[0].dataset) | dict(self.overrides)
+        return self.method.settings(self.spec.is_quick, self.cells[0].dataset, self.cells[0].k) | dict(self.overrides)
 
     def __str__(self) -> str:
         """For the progress line."""

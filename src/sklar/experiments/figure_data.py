@@ -65,7 +65,7 @@ def _psd_panels(
     panels = []
     for dataset, k in wanted:
         split = real_split(dataset, SEED)
-        words = spec.methods[0].settings(spec.is_quick, dataset) | overrides
+        words = spec.methods[0].settings(spec.is_quick, dataset, k) | overrides
         if not k:
             words = {"penalty": BINARY_PENALTY, **overrides, **{w: v for w, v in words.items() if w != "penalty"}}
         stack = fit_joint_stack([(split.x, split.y)], words, device, SEED, k or None)
@@ -125,7 +125,7 @@ def _pixel_panels(
     shown = min(N_PIXELS, split.x.shape[1] // 6 if spec.is_quick else N_PIXELS)
     panels = []
     for method in spec.methods:
-        words = method.settings(spec.is_quick, dataset) | overrides
+        words = method.settings(spec.is_quick, dataset, spec.ks[0]) | overrides
         scores = _scores(method, words, split, split.test_x[samples], device, spec.ks[0])
         best = np.argsort(-scores, axis=1, kind="stable")[:, :shown]
         panels.append(

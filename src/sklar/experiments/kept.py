@@ -23,7 +23,7 @@ STEPS_WORTH_KEEPING = 5_000  # a judge of fewer is trained as quickly as found
 def kept_judge(
     name: str, data: tuple[np.ndarray, np.ndarray], settings: JudgeSettings, make: Callable[[], MaskedPredictor]
 ) -> MaskedPredictor:
-    """The judge that `make` trains, or the one kept of the same data, settings, torch and code."""
+    """The judge that `make` trains, or the one kept of the same data, settings and code."""
     if settings.steps < STEPS_WORTH_KEEPING:
         return make()
     x, y = data
@@ -38,7 +38,7 @@ def kept_judge(
 
 
 def _fingerprint(data: tuple[np.ndarray, np.ndarray], settings: JudgeSettings) -> str:
-    digest = hashlib.sha256(f"{settings} {torch.__version__} {inspect.getsource(judge_module)}".encode())
+    digest = hashlib.sha256(f"{settings} {inspect.getsource(judge_module)}".encode())
     for part in data:
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()[:16]

@@ -77,13 +77,13 @@ def _load(name: str, seed: int) -> Split:
 @lru_cache(maxsize=8)
 def _judge(name: str, seed: int, settings: JudgeSettings, device_type: str) -> MaskedPredictor:
     split, device = _load(name, seed), torch.device(device_type)
-    rows = scaling_of(split.x, "global").apply(split.x).astype(np.float32)
 
     def make() -> MaskedPredictor:
+        rows = scaling_of(split.x, "global").apply(split.x).astype(np.float32)
         x, y = torch.from_numpy(rows).to(device), torch.from_numpy(split.y).to(device)
         return train_judge(x, y, Task(int(split.y.max()) + 1), settings, seed=0)
 
-    return kept_judge(f"{name}-{seed}", (rows, split.y), settings, make).to(device)
+    return kept_judge(f"{name}-{seed}", (split.x, split.y), settings, make).to(device)
 
 
 def _judge_of(unit: Unit, cell: Cell, device: torch.device) -> MaskedPredictor:
