@@ -27,6 +27,25 @@ def test_one_of_two_copies_is_enough_where_it_costs_nothing():
     assert whole.masks(x, told)[0, 0].tolist() == [1.0, 1.0, 1.0, 0.0]
 
 
+def test_groups_of_substitutes_are_judged_apart():
+    """Features 0 and 1 stand for each other, 2 and 3 only seem to: in the same problem one group is thinned, one not."""
+    whole = small_stage(problems=2)
+    whole.correlate()
+    with torch.no_grad():
+        whole.correlation.loadings.zero_()
+        whole.correlation.loadings[:, 0, 0], whole.correlation.loadings[:, 1, 0] = 3.0, -3.0
+        whole.correlation.loadings[:, 2, 1], whole.correlation.loadings[:, 3, 1] = 3.0, -3.0
+        whole.selector.scores.weight.zero_()
+        whole.selector.scores.bias.copy_(torch.tensor([2.0, 1.0, 2.0, 1.0]).expand(2, 1, 4))
+    told = torch.full((2,), -5.0)
+    needed = torch.tensor([[0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]])  # what a row loses without, by problem
+
+    whole.out_of_fold_losses = lambda mask: ((1 - mask) * needed[:, None, None]).sum(-1).flatten(1)
+    exclude_substitutes(whole, told)
+    masks = whole.masks(whole.folds.training[0].flatten(1, 2), told)
+    assert masks[:, 0].tolist() == [[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0]]
+
+
 def test_the_level_is_that_of_the_least_weighted_loss_and_the_model_has_it():
     made, x = weighed_stage()
     made.predictors.warm_up(60, made.alive[:, None, None])

@@ -59,22 +59,31 @@ def choose_level(stage: Stage, log_penalty: Tensor) -> None:
     stage.level = torch.where(best, levels, torch.inf).amin(1)  # of equal ones the lowest
 
 
+# So many standard errors worse must one of several substitutes alone be, for several to be kept.
+CLEARLY = 6.0
+
+
 @torch.no_grad()
 def exclude_substitutes(stage: Stage, log_penalty: Tensor) -> None:
     """Select one of the features whose gates exclude each other, unless several clearly earn their price.
 
-    Clearly: loss and price together are worse by more than four standard errors without the others. The rows that
-    choose were learned from, so that a copy that is worth nothing comes near two; a feature that is needed beside
-    another one is worth ten and more.
+    Clearly: loss and price together are worse without the others, by many standard errors. Predictors are regularised,
+    and share between copies what they learned: shown one alone they say a little less, so that a copy that is worth
+    nothing comes to 4 at times. A feature that is needed beside another one is worth ten and more.
     """
     if stage.correlation is None or stage.settings.min_features > 1:
         return
     groups = stage.correlation.substitutes() & stage.alive.unsqueeze(1) & stage.alive.unsqueeze(2)
-    stage.substitutes = torch.zeros_like(groups)
+    itself = torch.eye(groups.shape[1], dtype=torch.bool, device=groups.device)
+    stage.substitutes = accepted = torch.zeros_like(groups)
     before = _paid(stage, log_penalty)
-    stage.substitutes = groups
-    more, error = mean_and_error(_paid(stage, log_penalty) - before, stage.folds.training_weight)
-    stage.substitutes = groups & (more <= 4 * error)[:, None, None]
+    first = (groups | itself).to(torch.int8).argmax(2)  # of the group of each feature: (P, d)
+    for head in first[groups.any(2)].unique().tolist():
+        members = (first == head) & groups.any(2)
+        stage.substitutes = members.unsqueeze(1) & members.unsqueeze(2) & ~itself
+        more, error = mean_and_error(_paid(stage, log_penalty) - before, stage.folds.training_weight)
+        accepted |= stage.substitutes & (more <= CLEARLY * error)[:, None, None]
+    stage.substitutes = accepted
 
 
 def _paid(stage: Stage, log_penalty: Tensor) -> Tensor:

@@ -116,8 +116,7 @@ def adamw(
         [{"params": weights, "weight_decay": weight_decay}, {"params": free, "weight_decay": 0.0}],
         betas=(0.9, memory),
         lr=torch.tensor(learning_rate, device=weights[0].device) if on_gpu else learning_rate,
-        fused=on_gpu or None,
-        foreach=None if on_gpu else True,
+        fused=True,
         capturable=on_gpu,
     )
 
