@@ -2,8 +2,8 @@
 
     python benchmarks/ablation.py --device cuda --seeds 5
 
-Each row of the table is the whole method without one idea. Ideas are taken out from outside, so that the method itself
-carries no switches for them.
+Each row of the table is the whole method without one idea (numbers are those of docs/method.md). Ideas are taken out
+from outside, so that the method itself carries no switches for them.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ IDEAS: dict[str, Callable[[], list]] = {
     "5 bit flips": lambda: settings(bit_flips=0.0),
     "6 sparse selector": lambda: settings(sparsity=0.0),
     "6 sparse selector, decay .3": lambda: settings(sparsity=0.0, weight_decay=0.3),
-    "7 calibrated predictors": lambda: settings(predictor=PredictorSettings(weight_decay=0.0, sparsity=0.0)),
-    "8 the level of the scores": lambda: [patch.object(decisions, "LEVELS", (0.0,))],
-    "9 final training on the path": lambda: [
+    "a calibrated predictors": lambda: settings(predictor=PredictorSettings(weight_decay=0.0, sparsity=0.0)),
+    "10 the level of the scores": lambda: [patch.object(decisions, "LEVELS", (0.0,))],
+    "b final training on the path": lambda: [
         patch.object(honest, "_range_of_last_training", lambda grid, chosen: (chosen, chosen))
     ],
-    "10 the copula": lambda: settings(covariance="independent"),
+    "c the copula": lambda: settings(covariance="independent"),
     "11 gates that sharpen": lambda: settings(sharpest=1.0),
 }
 
