@@ -4,8 +4,8 @@
 
 CPU time on one thread, where threads that wait for each other cannot burn any (--threads gives more), and time by the
 clock. With TPR and FDR of what each selects for rows it was not fitted on (LassoNet and TabNet: see their functions).
-INVASE's iterations and TabNet's epochs are all alike: they are timed on a share and the rest is multiplied up (--share 1
-runs all; only then are TPR and FDR theirs).
+INVASE's iterations and TabNet's epochs are all alike: they are timed on a share and the rest is multiplied up
+(--share 1 runs all; only then are TPR and FDR theirs).
 LassoNet and TabNet come from the packages `lassonet` and `pytorch-tabnet`, where installed.
 """
 
