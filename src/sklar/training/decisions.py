@@ -10,7 +10,8 @@ from sklar.training.path import PathChoice, choose_penalty
 from sklar.training.row_means import deviation, mean_and_error
 from sklar.training.stage import Stage
 
-LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # one of these a score must exceed to select
+# One of these a score must exceed to select. From 1.5 on scores come to rest (see `inward_only`): all must be below.
+LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.375)
 
 
 def loss_spread(stage: Stage) -> Tensor:
