@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -80,6 +81,7 @@ IDEAS: dict[str, Callable[[], list]] = {
     ],
     "c the copula": lambda: settings(covariance="independent"),
     "11 gates that sharpen": lambda: settings(sharpest=1.0),
+    "12 features must earn their price": lambda: [patch.object(honest, "EARNED", -math.inf)],
 }
 
 

@@ -20,7 +20,7 @@ WHOLE, *IDEAS = ablation.IDEAS
 
 def tiny_fit(idea):
     data = [make_synthetic("syn4", 200, random_state=seed) for seed in range(3)]
-    with ablation.without(idea), patch.object(honest, "ROWS_TO_SHARPEN", 100):  # so that 200 rows are enough
+    with ablation.without(idea), patch.object(honest, "FEW_ROWS", 100):  # so that 200 rows are enough
         return fit_honest_stack(data, {"max_epochs": 50, "batch_size": 100}, torch.device("cpu"), seed=0).fit
 
 

@@ -1,11 +1,14 @@
 """What rows judged out of fold decide: the level of the scores, and which substitutes are enough."""
 
+from dataclasses import replace
+
 import torch
 
-from sklar.training.decisions import LEVELS, choose_level, exclude_substitutes
+from sklar.model.gates import Gates
+from sklar.training.decisions import LEVELS, choose_level, exclude_substitutes, shut_unearned
 from sklar.training.honest import HonestFit
 from tests.helpers import seeded
-from tests.training.stages import small_stage, weighed_stage
+from tests.training.stages import SETTINGS, small_stage, weighed_stage
 
 
 def test_one_of_two_copies_is_enough_where_it_costs_nothing():
@@ -28,7 +31,7 @@ def test_one_of_two_copies_is_enough_where_it_costs_nothing():
 
 
 def test_groups_of_substitutes_are_judged_apart():
-    """Features 0 and 1 stand for each other, 2 and 3 only seem to: in the same problem one group is thinned, one not."""
+    """Of 0 and 1 one is enough, of 2 and 3 not, or the other way round: one group is thinned, one is not."""
     whole = small_stage(problems=2)
     whole.correlate()
     with torch.no_grad():
@@ -44,6 +47,48 @@ def test_groups_of_substitutes_are_judged_apart():
     exclude_substitutes(whole, told)
     masks = whole.masks(whole.folds.training[0].flatten(1, 2), told)
     assert masks[:, 0].tolist() == [[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0]]
+
+
+def stage_that_selects_all(**words):
+    """Every gate is open for every row; features 0 and 1 are correlated at .9."""
+    whole = small_stage(**words)
+    with torch.no_grad():
+        whole.selector.scores.weight.zero_()
+        whole.selector.scores.bias.fill_(1.0)
+    return whole
+
+
+def test_features_that_do_not_earn_their_price_are_shut_and_stand_ins_are_not():
+    """One of 0 and 1 is needed, and 2 in one problem, 3 in the other: each problem loses what it does not need."""
+    whole, told = stage_that_selects_all(), torch.full((2,), -5.0)
+    needed = torch.tensor([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+
+    def losses(mask):
+        neither = (1 - mask[..., 0]) * (1 - mask[..., 1])
+        return (neither + ((1 - mask) * needed[:, None, None]).sum(-1)).flatten(1)
+
+    whole.out_of_fold_losses = losses
+    shut_unearned(whole, told, 1.0)
+    masks = whole.masks(whole.folds.training[0].flatten(1, 2), told)
+    assert masks[:, 0].tolist() == [[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 1.0]]
+    assert torch.equal(masks, masks[:, :1].expand_as(masks))
+
+
+def test_what_a_feature_costs_decides_and_forced_ones_stay():
+    whole, told = stage_that_selects_all(problems=1), torch.full((1,), -3.0)  # a price of 0.05
+    whole.folds = replace(whole.folds, gates=Gates.of(4, None, cost=[1.0, 1.0, 1.0, 4.0], forced=[2]))
+    worth = torch.tensor([0.1, 0.1, 0.0, 0.1])  # what each is worth to a row; the last is too dear
+    whole.out_of_fold_losses = lambda mask: ((1 - mask) * worth).sum(-1).flatten(1)
+    shut_unearned(whole, told, 1.0)
+    masks = whole.masks(whole.folds.training[0].flatten(1, 2), told)
+    assert masks[0, 0].tolist() == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_where_a_row_is_to_get_some_features_none_is_shut():
+    whole, told = stage_that_selects_all(settings=replace(SETTINGS, min_features=2)), torch.full((2,), -5.0)
+    whole.out_of_fold_losses = lambda mask: torch.zeros(2, 80)
+    shut_unearned(whole, told, 1.0)
+    assert whole.masks(whole.folds.training[0].flatten(1, 2), told).all()
 
 
 def test_the_level_is_that_of_the_least_weighted_loss_and_the_model_has_it():

@@ -30,10 +30,10 @@ def switched(n=3000, d=6, seed=0, values=False):
     return x, y, relevant.numpy()
 
 
-@pytest.mark.parametrize(("rows", "sharpest"), [(1000, 1.0), (5000, 1.0), (7500, 1.5), (10_000, 2.0), (40_000, 2.0)])
-def test_gates_sharpen_where_rows_are_many(rows, sharpest):
-    stage = SimpleNamespace(settings=SETTINGS, folds=SimpleNamespace(x=torch.empty(1, 4, rows // 4, 1)))
-    assert honest._sharpest(stage) == sharpest
+@pytest.mark.parametrize(("rows", "plenty"), [(1000, 0.0), (5000, 0.0), (7500, 0.5), (10_000, 1.0), (40_000, 1.0)])
+def test_rows_are_few_or_plenty(rows, plenty):
+    stage = SimpleNamespace(folds=SimpleNamespace(x=torch.empty(1, 4, rows // 4, 1)))
+    assert honest._plenty(stage) == plenty
 
 
 def masks_of(fit, x, problem=0):

@@ -1,14 +1,18 @@
-"""What rows decide that are judged by predictors that never saw them: penalty and its unit, level, substitutes."""
+"""What rows decide that are judged by predictors that never saw them.
+
+The penalty and its unit, the level of the scores, which features are worth their price, and which substitutes do.
+"""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
+from sklar.training.gate_correlation import block_pattern
 from sklar.training.objectives import bill
 from sklar.training.path import PathChoice, choose_penalty
 from sklar.training.row_means import deviation, mean_and_error
-from sklar.training.stage import Stage
+from sklar.training.stage import SHUT, Stage
 
 # One of these a score must exceed to select. From 1.5 on scores come to rest (see `inward_only`): all must be below.
 LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.375)
@@ -58,6 +62,44 @@ def choose_level(stage: Stage, log_penalty: Tensor) -> None:
     losses = torch.stack([mean_and_error(stage.out_of_fold_losses(mask), weight)[0] for mask in masks], 1)
     best = losses <= losses.amin(1, keepdim=True)
     stage.level = torch.where(best, levels, torch.inf).amin(1)  # of equal ones the lowest
+
+
+# Features that are correlated more than this can stand in for each other.
+STAND_IN = 0.7
+
+
+@torch.no_grad()
+def shut_unearned(stage: Stage, log_penalty: Tensor, errors: float) -> None:
+    """Shut the gates of features that do not earn their price, even where no correlated feature stands in for them.
+
+    Over all rows that get it, a feature's gains must exceed its price by so many standard errors. Of many features and
+    many kinds of rows some look useful to one kind by chance, for about what they cost; with enough rows a true feature
+    earns several times its price.
+    """
+    if stage.settings.min_features > 0:
+        return
+    gates = stage.folds.gates
+    x, weight = stage.folds.training[0], stage.folds.training_weight
+    mask = stage.masks(x.flatten(1, 2), log_penalty).view(*x.shape[:3], -1)
+    price = log_penalty.exp().unsqueeze(1) * (torch.ones_like(mask[0, 0, 0]) if gates.cost is None else gates.cost)
+    itself = torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)
+    stand_ins = block_pattern(x.flatten(1, 2), gates.of_input, STAND_IN).bool() & ~itself
+
+    def earned(i: int) -> Tensor:
+        """What feature i gains beyond its price, in standard errors: (P,)."""
+        alone = mask * ~stand_ins[:, i][:, None, None]
+        gain = stage.out_of_fold_losses(alone * ~itself[i]) - stage.out_of_fold_losses(alone)
+        mean, error = mean_and_error(gain - price[:, i : i + 1] * mask[..., i].flatten(1), weight)
+        return mean / error.clamp_min(1e-12)
+
+    free = mask.flatten(1, 2).any(1) if gates.forced is None else mask.flatten(1, 2).any(1) & ~gates.forced
+    found = {i: earned(i) for i in free.any(0).nonzero().flatten().tolist()}
+    for i in sorted(found, key=lambda i: float(found[i].min())):
+        if bool(((found[i] < errors) & free[:, i]).any()):
+            idle = (earned(i) < errors) & free[:, i]  # again: others may have gone
+            mask[idle, ..., i] = 0
+            stage.selector.scores.weight[idle, :, i] = 0
+            stage.selector.scores.bias[idle, :, i] = SHUT
 
 
 # So many standard errors worse must one of several substitutes alone be, for several to be kept.

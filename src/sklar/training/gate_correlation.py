@@ -95,12 +95,12 @@ class GateCorrelation(nn.Module):
         self.loadings.grad = gradient if self.pattern is None else gradient * self.pattern
 
 
-def block_pattern(x: Tensor, of_input: Tensor | None = None) -> Tensor:
+def block_pattern(x: Tensor, of_input: Tensor | None = None, threshold: float = 0.3) -> Tensor:
     """1 where two features are in one block of correlated features, else 0: rows (P, n, D) -> (P, d, d)."""
     numbers = None if of_input is None else of_input.cpu().numpy()
     patterns = []
     for rows in x.cpu().numpy():
-        blocks = correlated_blocks(rows, of_input=numbers)
+        blocks = correlated_blocks(rows, threshold, numbers)
         d = sum(len(block) for block in blocks)
         pattern = torch.zeros(d, d)
         for block in blocks:

@@ -18,7 +18,13 @@ from torch import Tensor
 
 from sklar.model.gates import Gates, to_inputs
 from sklar.model.honest_model import HonestArchitecture, HonestModel
-from sklar.training.decisions import choose_level, choose_penalties, exclude_substitutes, loss_spread
+from sklar.training.decisions import (
+    choose_level,
+    choose_penalties,
+    exclude_substitutes,
+    loss_spread,
+    shut_unearned,
+)
 from sklar.training.folds import deal
 from sklar.training.loop import Record
 from sklar.training.objectives import Task
@@ -195,24 +201,30 @@ def _select(
         chosen = grid.gather(1, torch.tensor([[choice.member] for choice in found], device=grid.device)).squeeze(1)
         choices = list(found)
     low, high = _range_of_last_training(grid, chosen)
-    train_selector(stage, schedule.final_steps, low, high, stage.folds.x.shape[2], report, _sharpest(stage))
+    plenty = _plenty(stage)
+    sharpest = 1 + (stage.settings.sharpest - 1) * plenty
+    train_selector(stage, schedule.final_steps, low, high, stage.folds.x.shape[2], report, sharpest)
     if stage.settings.k is None:
         choose_level(stage, chosen)
+        if plenty > 0:
+            shut_unearned(stage, chosen, EARNED * plenty)
         exclude_substitutes(stage, chosen)
     _record(history, "final", stage, chosen)
     return HonestFit(stage, columns, chosen, choices, history)
 
 
-def _sharpest(stage: Stage) -> float:
-    """How sharp gates become: fully from 10,000 rows, not at all up to 5,000.
+FEW_ROWS = 5_000
+EARNED = 1.0  # standard errors by which a feature's gains must exceed its price, with plenty of rows
 
-    With few rows gains are noisy, and gates that hardly vary let the selector settle on the noise.
+
+def _plenty(stage: Stage) -> float:
+    """0 for few rows, 1 for twice as many and more.
+
+    With few, gains are noisy: gates that hardly vary let the selector settle on the noise, and a true feature is worth
+    no more standard errors than one that looks useful by chance.
     """
     n = stage.folds.x.shape[1] * stage.folds.x.shape[2]
-    return 1 + (stage.settings.sharpest - 1) * min(1.0, max(0.0, n / ROWS_TO_SHARPEN - 1))
-
-
-ROWS_TO_SHARPEN = 5_000
+    return min(1.0, max(0.0, n / FEW_ROWS - 1))
 
 
 def _range_of_last_training(grid: Tensor, chosen: Tensor) -> tuple[Tensor, Tensor]:
