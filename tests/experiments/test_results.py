@@ -103,3 +103,11 @@ def test_without_a_published_number_the_best_rival_is_the_measure():
     view = tables_of("figure-accuracy", rows, quick=False)[2]
     assert dict(view.lines)["sklar (honest)"][0].verdict == "behind"
     assert dict(view.lines)["STG"][0].verdict == ""
+
+
+def test_an_fdr_alone_is_not_compared_with_rivals():
+    place = {"dataset": "syn4", "k": None, "metric": "fdr", "experiment": "table-11d", "setting": "d=11"}
+    rows = [row("sklar-nola", value=0.4, **place), row("knockoff", value=0.0, **place)]
+    (view,) = tables_of("table-11d", rows, quick=False)
+    cells = dict(view.lines)["sklar (honest), no copula"]
+    assert [cell.verdict for cell in cells if cell.measured] == [""]

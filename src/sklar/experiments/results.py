@@ -136,8 +136,8 @@ def _cell(spec: Spec, method: Method, place: tuple, found: dict[tuple, Summary])
     if measured is None or method.engine == "rival":
         return TableCell(measured, told)
     reference = told
-    if reference is None and method.engine == "honest":
-        reference = _best_rival(spec, place, found)
+    if reference is None and method.engine == "honest" and spec.kind == "real":
+        reference = _best_rival(spec, place, found)  # not of TPR or FDR alone: who selects nothing has an FDR of 0
     return TableCell(measured, told, "" if reference is None else verdict(metric, measured, reference))
 
 
