@@ -63,7 +63,7 @@ def test_features_that_do_not_earn_their_price_are_shut_and_stand_ins_are_not():
     whole, told = stage_that_selects_all(), torch.full((2,), -5.0)
     needed = torch.tensor([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
 
-    def losses(mask):
+    def losses(mask, rows):
         neither = (1 - mask[..., 0]) * (1 - mask[..., 1])
         return (neither + ((1 - mask) * needed[:, None, None]).sum(-1)).flatten(1)
 
@@ -78,10 +78,37 @@ def test_what_a_feature_costs_decides_and_forced_ones_stay():
     whole, told = stage_that_selects_all(problems=1), torch.full((1,), -3.0)  # a price of 0.05
     whole.folds = replace(whole.folds, gates=Gates.of(4, None, cost=[1.0, 1.0, 1.0, 4.0], forced=[2]))
     worth = torch.tensor([0.1, 0.1, 0.0, 0.1])  # what each is worth to a row; the last is too dear
-    whole.out_of_fold_losses = lambda mask: ((1 - mask) * worth).sum(-1).flatten(1)
+    whole.out_of_fold_losses = lambda mask, rows: ((1 - mask) * worth).sum(-1).flatten(1)
     shut_unearned(whole, told, 1.0)
     masks = whole.masks(whole.folds.training[0].flatten(1, 2), told)
     assert masks[0, 0].tolist() == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_a_feature_of_some_rows_is_judged_by_all_of_those_and_no_others():
+    """Gates that open for some rows: what is shut is what a loop over features finds that asks about every row."""
+    whole, told = small_stage(n=400), torch.full((2,), -4.0)
+    whole.predictors.warm_up(60, whole.alive[:, None, None])
+    with torch.no_grad():
+        whole.selector.scores.weight.normal_(generator=seeded(3))
+    x = whole.folds.training[0]
+    mask = whole.masks(x.flatten(1, 2), told).view_as(x)
+    before, shut = whole.selector.scores.bias.clone(), torch.zeros(2, 4, dtype=torch.bool)
+    assert 0 < mask.mean() < 1
+    for i, other in ((0, 1), (1, 0), (2, 2), (3, 3)):  # 0 and 1 stand in for each other
+        alone = mask.clone()
+        alone[..., other] = alone[..., other] if other == i else 0.0
+        without = alone.clone()
+        without[..., i] = 0.0
+        gain = (
+            whole.out_of_fold_losses(without)
+            - whole.out_of_fold_losses(alone)
+            - told[0].exp() * mask[..., i].flatten(1)
+        )
+        shut[:, i] = gain.mean(1) < gain.std(1) / gain.shape[1] ** 0.5
+    shut_unearned(whole, told, 1.0)
+    assert torch.equal((whole.selector.scores.bias != before)[:, 0], shut)
+    assert shut.any()
+    assert not shut.all()
 
 
 def test_where_a_row_is_to_get_some_features_none_is_shut():

@@ -133,8 +133,9 @@ class GreedyDynamicSelection(PredictsFromMask):
         self._warm_up(model, x, y, generator)
         optimiser = adam([model], self.learning_rate, self.weight_decay)
         model.train()
-        for step, rows in enumerate(self._batches(x.shape[1], generator, "gdfs")):
-            temperature = HOTTEST * (COLDEST / HOTTEST) ** (step / self.iterations)
+        temperature = x.new_tensor(HOTTEST)
+
+        def learn(rows: Tensor) -> Tensor:
             x_rows, y_rows = x[:, rows].expand(n_replicas(model), -1, -1), y[..., rows]
             mask = torch.zeros_like(x_rows)
             for _ in range(self.k):
@@ -142,21 +143,28 @@ class GreedyDynamicSelection(PredictsFromMask):
                 gumbel = gumbel_like(logits, tuple(logits.shape), generator)
                 pick = torch.softmax((logits + gumbel) / temperature, dim=-1)  # (R, b, d)
                 output = model.predictor(see(x_rows, torch.maximum(mask, pick)))
-                descend(optimiser, self._task().row_loss(output, y_rows).mean(-1).sum())
+                loss = descend(optimiser, self._task().row_loss(output, y_rows).mean(-1).sum())
                 mask = add_feature(mask, pick.detach())  # greedy: no gradient from one step to the next
+            return loss
+
+        def cool(index: int) -> None:
+            temperature.fill_(HOTTEST * (COLDEST / HOTTEST) ** (index / self.iterations))
+
+        self._learn(learn, x.shape[1], self.iterations, generator, before=cool)
 
     def _warm_up(self, model: PolicyAndPredictor, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
         """The predictor alone, on random masks whose rate is drawn row by row from U(0, 1)."""
         optimiser = adam([model.predictor], self.learning_rate, self.weight_decay)
         model.train()
-        for step, rows in enumerate(self._batches(x.shape[1], generator, "gdfs, warm-up")):
-            if step == self.warmup:
-                break
+
+        def learn(rows: Tensor) -> Tensor:
             x_rows = x[:, rows].expand(n_replicas(model), -1, -1)
             rate = torch.rand((*x_rows.shape[:2], 1), generator=generator, device=x.device)
             mask = torch.bernoulli(rate.expand_as(x_rows), generator=generator)
             output = model.predictor(see(x_rows, mask))
-            descend(optimiser, self._task().row_loss(output, y[..., rows]).mean(-1).sum())
+            return descend(optimiser, self._task().row_loss(output, y[..., rows]).mean(-1).sum())
+
+        self._learn(learn, x.shape[1], self.warmup, generator)
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         return self._acquired(rows, self.k)

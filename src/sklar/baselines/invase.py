@@ -103,7 +103,8 @@ class Invase(PredictsFromMask):
         critics = [model.critic] if model.baseline is None else [model.critic, model.baseline]
         act = adam([model.actor], self.learning_rate, self.weight_decay)
         learn = adam(critics, self.learning_rate, self.weight_decay)
-        for rows in self._batches(x.shape[1], generator, "invase"):
+
+        def step(rows: Tensor) -> Tensor:
             x_rows, y_rows = x[:, rows], y[..., rows]  # (1, b, d), (b,)
             logits = model.actor(x_rows).scores  # (R, b, d)
             mask = torch.bernoulli(torch.sigmoid(logits.detach()), generator=generator)
@@ -116,7 +117,9 @@ class Invase(PredictsFromMask):
             # E over z of the reward, by the policy gradient; lambda prices the mean of p.
             log_chance = -binary_cross_entropy_with_logits(logits, mask, reduction="none").sum(-1)
             row_loss = -reward * log_chance + self.penalty * torch.sigmoid(logits).mean(-1)
-            descend(act, row_loss.mean(-1).sum())
+            return descend(act, row_loss.mean(-1).sum())
+
+        self._learn(step, x.shape[1], self.iterations, generator)
 
     @torch.no_grad()
     def _cost(self, critics: list[nn.Module], shown: list[Tensor], y: Tensor) -> Tensor:

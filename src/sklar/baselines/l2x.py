@@ -138,7 +138,8 @@ class L2X(PredictsFromMask):
         soft = None if soft is None else soft.to(x.device)
         optimiser = adam([model], self.learning_rate, self.weight_decay)
         model.train()
-        for rows in self._batches(x.shape[1], generator, "l2x"):
+
+        def learn(rows: Tensor) -> Tensor:
             logits = model.selector(x[:, rows]).scores  # (R, b, d)
             mask = gumbel_subset(logits, self.k, self.temperature, generator)
             output = model.predictor(x[:, rows] * mask)  # (R, b, out)
@@ -146,7 +147,9 @@ class L2X(PredictsFromMask):
                 losses = self._task().row_loss(output, y[..., rows])
             else:  # cross-entropy with soft labels
                 losses = -(soft[rows] * torch.log_softmax(output, dim=-1)).sum(-1)
-            descend(optimiser, losses.mean(-1).sum())  # losses (R, b)
+            return descend(optimiser, losses.mean(-1).sum())  # losses (R, b)
+
+        self._learn(learn, x.shape[1], self.iterations, generator)
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         return self._answer(rows, lambda model, x: model.selector(x).scores)

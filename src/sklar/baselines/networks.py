@@ -23,6 +23,7 @@ from sklar.baselines.base import COMMON, Baseline, count
 from sklar.training.loop import batches, progress_bar
 from sklar.training.objectives import Task
 from sklar.training.runtime import DEVICES, generator_on, resolve_device, spawn_seeds
+from sklar.training.steps import BatchStep
 
 # Entries of the widest array that answering a block of rows may make (float64: 16 MiB).
 BLOCK_ENTRIES = 2**21
@@ -103,6 +104,21 @@ class NetworkBaseline(Baseline):
         """`iterations` batches of row indices, shuffled anew each epoch, with a progress bar when verbose."""
         return endless_batches(n_rows, self.iterations, self.batch_size, generator, what, bool(self.verbose))
 
+    def _learn(
+        self,
+        step: Callable[[Tensor], Tensor],
+        n_rows: int,
+        iterations: int,
+        generator: torch.Generator,
+        before: Callable[[int], object] = lambda index: None,
+    ) -> None:
+        """`before(index)` and `step(rows)` for so many batches of row indices; on a GPU the step is captured once."""
+        captured = BatchStep(step, generator.device, generator)
+        what, verbose = type(self).__name__, bool(self.verbose)
+        for index, rows in enumerate(endless_batches(n_rows, iterations, self.batch_size, generator, what, verbose)):
+            before(index)
+            captured(rows)
+
     def _answer(self, rows: np.ndarray, function: Callable[[Any, Tensor], Tensor]) -> np.ndarray:
         """`function(model, x)` for blocks of rows, on the device: (n, ...)."""
         return answer(self.model_, rows, function, self.device)
@@ -167,14 +183,15 @@ def adam(modules: list[nn.Module], learning_rate: float, weight_decay: float) ->
     decayed = [p for name, p in named if name.endswith("weight") and "norm" not in name]
     free = [p for name, p in named if not (name.endswith("weight") and "norm" not in name)]
     groups = [{"params": decayed, "weight_decay": 2 * weight_decay}, {"params": free, "weight_decay": 0.0}]
-    return torch.optim.Adam(groups, lr=learning_rate)
+    return torch.optim.Adam(groups, lr=learning_rate, fused=True, capturable=named[0][1].is_cuda)
 
 
-def descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> None:
-    """One step down the gradient of `loss`."""
+def descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> Tensor:
+    """One step down the gradient of `loss`; returns its value."""
     optimiser.zero_grad(set_to_none=True)
     loss.backward()
     optimiser.step()
+    return loss.detach()
 
 
 def gumbel_like(logits: Tensor, shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:

@@ -110,13 +110,16 @@ class StochasticGates(PredictsFromMask):
         gate_rate = self.gate_learning_rate or self.learning_rate
         optimiser.add_param_group({"params": [model.centres], "lr": gate_rate, "weight_decay": 0.0})
         model.train()
-        for rows in self._batches(x.shape[1], generator, "stg"):
+
+        def learn(rows: Tensor) -> Tensor:
             shape = (model.centres.shape[0], len(rows), x.shape[2])
             noise = self.sigma * torch.randn(shape, generator=generator, device=x.device)
             gates = clamped_gates(model.centres, noise)  # (R, b, d)
             loss = task.row_loss(model.predictor(x[:, rows] * gates), y[..., rows]).mean(-1)  # (R,)
             chance_open = torch.special.ndtr((model.centres + 0.5) / self.sigma).mean((-2, -1))  # (R,)
-            descend(optimiser, (loss + self.penalty * chance_open).sum())
+            return descend(optimiser, (loss + self.penalty * chance_open).sum())
+
+        self._learn(learn, x.shape[1], self.iterations, generator)
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         model: Any = self.model_

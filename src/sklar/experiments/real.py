@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from sklar.baselines import REGISTRY
-from sklar.baselines.networks import adam, descend
+from sklar.baselines.networks import adam, descend, endless_batches
 from sklar.datasets import load_images, load_isolet
 from sklar.experiments.cells import STACKED_RIVALS, Cell, Measured, Unit
 from sklar.experiments.honest_stack import fit_honest_stack
@@ -25,9 +26,9 @@ from sklar.experiments.stacks import scaling_of
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import PredictNet
 from sklar.training.judge import JudgeSettings, judged, train_judge
-from sklar.training.loop import batches
 from sklar.training.objectives import Task
 from sklar.training.runtime import generator_on
+from sklar.training.steps import BatchStep
 
 PREDICTS_FROM_K = ("l2x", "cae", "gdfs")
 REFIT_HIDDEN, REFIT_STEPS, QUICK_REFIT_STEPS, REFIT_BATCH = 200, 3000, 60, 1000
@@ -186,11 +187,13 @@ def refit_accuracies(
     model = PredictNet(x.shape[1], REFIT_HIDDEN, task.n_outputs, replicas=replicas, generator=weights).to(device)
     optimiser, generator = adam([model], 1e-3, 1e-4), generator_on(device, seed)
     model.train()
-    done = 0
-    while done < steps:
-        for rows in batches(len(x), REFIT_BATCH, generator):
-            descend(optimiser, task.row_loss(model(x[rows] * shown[:, rows]), y[rows]).mean(-1).sum())
-            done += 1
+
+    def learn(rows: Tensor) -> Tensor:
+        return descend(optimiser, task.row_loss(model(x[rows] * shown[:, rows]), y[rows]).mean(-1).sum())
+
+    step = BatchStep(learn, device, generator)
+    for rows in endless_batches(len(x), steps, REFIT_BATCH, generator, "refit", verbose=False):
+        step(rows)
     model.eval()
     with torch.no_grad():
         tests = torch.stack([torch.from_numpy(mask) for mask in test_masks]).to(device)

@@ -87,9 +87,13 @@ def shut_unearned(stage: Stage, log_penalty: Tensor, errors: float) -> None:
 
     def earned(i: int) -> Tensor:
         """What feature i gains beyond its price, in standard errors: (P,)."""
-        alone = mask * ~stand_ins[:, i][:, None, None]
-        gain = stage.out_of_fold_losses(alone * ~itself[i]) - stage.out_of_fold_losses(alone)
-        mean, error = mean_and_error(gain - price[:, i : i + 1] * mask[..., i].flatten(1), weight)
+        gets = mask[..., i]
+        most = int(gets.sum(2).max())
+        rows = gets.argsort(2, descending=True)[:, :, :most]  # the others neither gain nor pay
+        alone = mask.gather(2, rows.unsqueeze(-1).expand(-1, -1, -1, mask.shape[-1])) * ~stand_ins[:, i][:, None, None]
+        gain = stage.out_of_fold_losses(alone * ~itself[i], rows) - stage.out_of_fold_losses(alone, rows)
+        gains = torch.zeros_like(gets).scatter_(2, rows, gain.view_as(rows)).flatten(1)
+        mean, error = mean_and_error(gains - price[:, i : i + 1] * gets.flatten(1), weight)
         return mean / error.clamp_min(1e-12)
 
     free = mask.flatten(1, 2).any(1) if gates.forced is None else mask.flatten(1, 2).any(1) & ~gates.forced

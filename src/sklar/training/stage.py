@@ -111,9 +111,15 @@ class Stage:
         self.correlation = GateCorrelation(problems, d, rank, self.settings.pull, start, pattern).to(self.alive.device)
 
     @torch.no_grad()
-    def out_of_fold_losses(self, mask: Tensor) -> Tensor:
-        """Training rows shown by `mask` (P, F, n, d), each judged by the predictor of its own fold: (P, F n)."""
-        x, y = (t.flatten(0, 1) for t in self.folds.training)
+    def out_of_fold_losses(self, mask: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Training rows shown by `mask` (P, F, n, d), each judged by the predictor of its own fold: (P, F n).
+
+        All of them or, of each fold, those numbered `rows` (P, F, n).
+        """
+        x, y = self.folds.training
+        if rows is not None:
+            x, y = x.gather(2, rows.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1])), y.gather(2, rows)
+        x, y = x.flatten(0, 1), y.flatten(0, 1)
         return self.task.row_loss(self.predictors.judge(x, mask.flatten(0, 1)), y).view(len(self.alive), -1)
 
     def prune(self, keep: Tensor) -> Tensor:
