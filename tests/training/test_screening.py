@@ -5,10 +5,11 @@ import pytest
 import torch
 
 from sklar.model.gates import Gates
+from sklar.training import screening
 from sklar.training.folds import deal
 from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, PredictorSettings, random_masks
-from sklar.training.screening import _best, gain_z, residual_z, union
+from sklar.training.screening import _best, gain_z, pair_z, residual_z, union
 from tests.helpers import seeded
 
 
@@ -48,6 +49,75 @@ def test_the_threshold_lets_few_irrelevant_features_through():
     x, y = torch.randn(1, 2000, 400, generator=seeded(5)), torch.randint(2, (1, 2000), generator=seeded(6))
     z, threshold = residual_z(predictors_of(x, y, 1), torch.zeros(1, 400, dtype=torch.bool))
     assert int((z > threshold).sum()) <= 14  # Poisson with mean 3: 15 or more has a chance below 1e-6
+
+
+def products(n=4000, d=40, seed=0):
+    """y depends on x3 x5 for a quarter of the rows, on nothing else for the others."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, d))
+    logit = np.where(x[:, 0] > 0.67, 3 * x[:, 3] * x[:, 5], 0.0)
+    y = rng.random(n) < 1 / (1 + np.exp(-logit))
+    return torch.from_numpy(x).float()[None], torch.from_numpy(y).long()[None]
+
+
+def test_pairs_see_a_product_that_predictors_have_not_learned():
+    """Both features of the product, for a part of the rows only, pass; one test alone would find neither."""
+    predictors, strength = predictors_of(*products(), 1), torch.zeros(1, 40)
+    nothing = torch.zeros(1, 40, dtype=torch.bool)
+    z, threshold = pair_z(predictors, nothing, strength)
+    alone, least = residual_z(predictors, nothing)
+    assert (z[0, [3, 5]] > threshold + 1).all()
+    assert (alone[0, [3, 5]] < least).all()
+    assert union(predictors, 0, 40, seeded())[0, [3, 5]].all()
+
+
+def test_pairs_agree_with_a_loop_over_them():
+    """z of x_i x_j, centred, times the residual, pair by pair in float64."""
+    x, y = products(n=500, d=6)
+    predictors, strength = predictors_of(x, y, 1), torch.arange(6.0)[None]
+    nothing = torch.zeros(1, 6, dtype=torch.bool)
+    z, _ = pair_z(predictors, nothing, strength)
+    folds = predictors.folds
+    mask = torch.zeros_like(folds.x).flatten(0, 1)
+    output = predictors.judge(folds.x.flatten(0, 1), mask).detach().flatten(0, 1)
+    residual = (folds.y.flatten().double() - output.softmax(-1)[:, 1].double()).numpy()
+    rows = folds.x.flatten(0, 2).clamp(-3, 3).double().numpy()
+    for i in range(6):
+        found = []
+        for j in set(range(6)) - {i}:
+            product = rows[:, i] * rows[:, j]
+            total = (residual * (product - product.mean())).sum()
+            found.append(abs(total) / np.sqrt((residual**2 * product**2).sum()))
+        assert float(z[0, i]) == pytest.approx(max(found), rel=1e-4)
+
+
+def test_few_pairs_of_irrelevant_features_pass():
+    """With y independent of everything FALSE_PAIRS = 0.5 pairs pass on average; more than 5: a chance below 2e-5."""
+    x, y = torch.randn(1, 2000, 100, generator=seeded(5)), torch.randint(2, (1, 2000), generator=seeded(6))
+    z, threshold = pair_z(predictors_of(x, y, 1), torch.zeros(1, 100, dtype=torch.bool), torch.zeros(1, 100))
+    assert int((z > threshold).sum()) <= 10  # two features a pair
+
+
+def test_of_wide_tables_pairs_of_the_strongest_are_asked_about(monkeypatch):
+    monkeypatch.setattr(screening, "PAIR_PRODUCTS", 4000 * 10 * 10)
+    strength = torch.zeros(1, 40)
+    strength[0, 1:11] = 1.0
+    z, _ = pair_z(predictors_of(*products(), 1), torch.zeros(1, 40, dtype=torch.bool), strength)
+    assert (z[0, 1:11] > 0).all()
+    assert not z[0, 11:].any()
+    assert float(z[0, 3]) > 4
+
+
+def test_inputs_of_one_feature_are_no_pair():
+    """A feature of two inputs whose product matters is found only by other means."""
+    x, y = products()
+    x = x[..., [3, 5, 0, 1, 2]]
+    gates = Gates.of(4, [0, 0, 1, 2, 3])
+    folds = deal(x, y, 4, 0.0, seeded(), gates=gates)
+    predictors = FoldPredictors(folds, Task(2), PredictorSettings(hidden=16, batch_size=400), seeded(1), seed=0)
+    z, threshold = pair_z(predictors, torch.zeros(1, 4, dtype=torch.bool), torch.zeros(1, 4))
+    assert z.shape == (1, 4)
+    assert float(z[0, 0]) < threshold
 
 
 def test_best_keeps_at_least_and_at_most():

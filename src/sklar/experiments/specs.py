@@ -197,7 +197,7 @@ IMAGE_RIVALS = (
     ),
 )
 # Most rows that the rivals without a GPU learn from; their rankings of pixels change little beyond.
-CPU_ROWS = {"lasso": 5_000, "boosting": 20_000, "forest": 60_000}
+CPU_ROWS = {"lasso": 5_000, "boosting": 10_000, "forest": 60_000}
 
 K_CURVE = (10, 20, 30, 40)
 

@@ -15,7 +15,8 @@ from sklar.training.row_means import deviation, mean_and_error
 from sklar.training.stage import SHUT, Stage
 
 # One of these a score must exceed to select. From 1.5 on scores come to rest (see `inward_only`): all must be below.
-LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.375)
+LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+USUAL_LEVEL = 1.0
 
 
 def loss_spread(stage: Stage) -> Tensor:
@@ -50,18 +51,23 @@ def _path(stage: Stage, log_penalties: Tensor) -> tuple[Tensor, Tensor]:
 
 @torch.no_grad()
 def choose_level(stage: Stage, log_penalty: Tensor) -> None:
-    """Ask of a score what makes the loss of training rows, judged out of fold, least.
+    """Ask of a score what loses little on training rows, judged out of fold.
 
     Gains are larger than penalties, so that near a switch the smooth selector leans to selecting: there a score
-    above 0 may say no more than that a neighbour needs the feature.
+    above 0 may say no more than that a neighbour needs the feature. Of the levels within one standard error of the best
+    the one nearest to the usual is taken: where levels differ little in what they lose, chance would decide.
     """
     x, _ = stage.folds.training
     scores = stage.scores(x.flatten(1, 2), log_penalty[:, None, None])
     levels, weight = torch.tensor(LEVELS, device=x.device), stage.folds.training_weight
     masks = (stage.decided(scores, level).to(x.dtype).view(*x.shape[:3], -1) for level in levels)
-    losses = torch.stack([mean_and_error(stage.out_of_fold_losses(mask), weight)[0] for mask in masks], 1)
-    best = losses <= losses.amin(1, keepdim=True)
-    stage.level = torch.where(best, levels, torch.inf).amin(1)  # of equal ones the lowest
+    losses = torch.stack([stage.out_of_fold_losses(mask) for mask in masks])  # (L, P, n)
+    best = torch.stack([mean_and_error(one, weight)[0] for one in losses]).argmin(0)  # (P,)
+    least = losses.gather(0, best[None, :, None].expand(1, *losses.shape[1:]))
+    more = (mean_and_error(one, weight) for one in losses - least)
+    as_good = torch.stack([mean <= error for mean, error in more])  # (L, P)
+    away = torch.where(as_good, (levels - USUAL_LEVEL).abs().unsqueeze(1), torch.inf)
+    stage.level = levels[away.argmin(0)]  # of equally near ones the lower
 
 
 # Features that are correlated more than this can stand in for each other.
@@ -70,30 +76,28 @@ STAND_IN = 0.7
 
 @torch.no_grad()
 def shut_unearned(stage: Stage, log_penalty: Tensor, errors: float) -> None:
-    """Shut the gates of features that do not earn their price, even where no correlated feature stands in for them.
+    """Shut the gates of features whose gains may be chance, even where no correlated feature stands in for them.
 
-    Over all rows that get it, a feature's gains must exceed its price by so many standard errors. Of many features and
-    many kinds of rows some look useful to one kind by chance, for about what they cost; with enough rows a true feature
-    earns several times its price.
+    Over all rows that get it, what a feature gains must be so many standard errors above 0. Of many features and many
+    kinds of rows some look useful to one kind by chance; the selector weighs gains against a price, not against chance.
     """
     if stage.settings.min_features > 0:
         return
     gates = stage.folds.gates
     x, weight = stage.folds.training[0], stage.folds.training_weight
     mask = stage.masks(x.flatten(1, 2), log_penalty).view(*x.shape[:3], -1)
-    price = log_penalty.exp().unsqueeze(1) * (torch.ones_like(mask[0, 0, 0]) if gates.cost is None else gates.cost)
     itself = torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)
     stand_ins = block_pattern(x.flatten(1, 2), gates.of_input, STAND_IN).bool() & ~itself
 
     def earned(i: int) -> Tensor:
-        """What feature i gains beyond its price, in standard errors: (P,)."""
+        """What feature i gains, in standard errors: (P,)."""
         gets = mask[..., i]
         most = int(gets.sum(2).max())
-        rows = gets.argsort(2, descending=True)[:, :, :most]  # the others neither gain nor pay
+        rows = gets.argsort(2, descending=True)[:, :, :most]  # the others gain nothing
         alone = mask.gather(2, rows.unsqueeze(-1).expand(-1, -1, -1, mask.shape[-1])) * ~stand_ins[:, i][:, None, None]
         gain = stage.out_of_fold_losses(alone * ~itself[i], rows) - stage.out_of_fold_losses(alone, rows)
         gains = torch.zeros_like(gets).scatter_(2, rows, gain.view_as(rows)).flatten(1)
-        mean, error = mean_and_error(gains - price[:, i : i + 1] * gets.flatten(1), weight)
+        mean, error = mean_and_error(gains, weight)
         return mean / error.clamp_min(1e-12)
 
     free = mask.flatten(1, 2).any(1) if gates.forced is None else mask.flatten(1, 2).any(1) & ~gates.forced

@@ -214,7 +214,7 @@ def _select(
 
 
 FEW_ROWS = 5_000
-EARNED = 1.0  # standard errors by which a feature's gains must exceed its price, with plenty of rows
+EARNED = 2.0  # standard errors that a feature's gains must be above 0, with plenty of rows
 
 
 def _plenty(stage: Stage) -> float:

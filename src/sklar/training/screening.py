@@ -1,10 +1,12 @@
 """Which features may matter at all: the union that selection then works on, found at any width.
 
-Two tests, each on rows judged by predictors that never saw them. The first asks the predictors: does showing the
+Three tests, each on rows judged by predictors that never saw them. The first asks the predictors: does showing the
 feature lower the loss? It finds interactions, but a predictor of a hundred features overlooks weak ones. The second
 asks the residuals of what was found so far: are they related to the feature, overall or where a found feature is
 large or small? It is a sum over rows for each feature, so it costs next to nothing and sees weak features, also behind
-a switch. A feature that passes neither, and is not among the `least_width` best, is left out.
+a switch. The third asks them about products of two features, of which neither may say anything alone; there are many
+pairs, so of wide tables it takes the strongest features only. A feature that passes none, and is not among the
+`least_width` best, is left out.
 """
 
 from __future__ import annotations
@@ -30,6 +32,9 @@ def union(predictors: FoldPredictors, least_width: int, most_width: int, generat
     found = _best(from_gains, from_gains > GAIN_Z, 0, most_width // 2)
     from_residuals, threshold = residual_z(predictors, found)
     strength = torch.maximum(from_gains / GAIN_Z, from_residuals / threshold)
+    from_pairs, pair_threshold = pair_z(predictors, strength > 1, strength)
+    in_pairs = (from_pairs / pair_threshold).clamp_max(1 + 1e-3)  # enough to pass, behind those that passed before
+    strength = torch.maximum(strength, in_pairs)
     return _best(strength, strength > 1, least_width, most_width)
 
 
@@ -37,6 +42,9 @@ def union(predictors: FoldPredictors, least_width: int, most_width: int, generat
 GAIN_Z = 2.0
 # Irrelevant features that the residual test is allowed to let through, of all.
 FALSE_NOMINATIONS = 3.0
+# Pairs of irrelevant features that the test of products is allowed to let through, of all.
+FALSE_PAIRS = 0.5
+PAIR_PRODUCTS = 10**10
 
 
 @torch.no_grad()
@@ -82,13 +90,8 @@ def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float
     found feature is positive or negative. Returns the largest |z| of each feature (P, d), and the value that
     `FALSE_NOMINATIONS` irrelevant features are expected to exceed.
     """
-    folds, task, gates = predictors.folds, predictors.task, predictors.folds.gates
-    x = folds.x.flatten(1, 2)  # (P, n, D)
-    mask = found[:, None, None].expand(*folds.x.shape[:3], -1).flatten(0, 1).to(x.dtype)
-    output = predictors.judge(folds.x.flatten(0, 1), mask).unflatten(0, folds.x.shape[:2]).flatten(1, 2)
-    residual = task.residuals(output, folds.y.flatten(1, 2))  # (P, n, C)
-    if folds.weight is not None:
-        residual = residual * folds.weight.flatten(1).unsqueeze(-1)
+    gates = predictors.folds.gates
+    x, residual = _left_open(predictors, found)
     contexts = _contexts(x, _context_inputs(x, found, gates))  # (P, n, M)
     weight = (residual.unsqueeze(-1) * contexts.unsqueeze(-2)).flatten(-2)  # (P, n, C M)
     encoded = gates.of_input is not None
@@ -97,6 +100,45 @@ def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float
     n_tests = 2 * width * weight.shape[-1]
     threshold = torch.special.ndtri(torch.tensor(1 - FALSE_NOMINATIONS / (2 * n_tests), dtype=torch.float64))
     return largest_by_gate(torch.cat(columns, dim=1), gates.of_input, gates.n), max(float(threshold), GAIN_Z)
+
+
+@torch.no_grad()
+def pair_z(predictors: FoldPredictors, found: Tensor, strength: Tensor) -> tuple[Tensor, float]:
+    """How clearly the residuals of a prediction from `found` (P, d) depend on x_i x_j, for the best j of each i.
+
+    The score test of adding x_i x_j to the prediction, for all pairs of the strongest features: so many that a test
+    takes `PAIR_PRODUCTS` products. Returns the largest |z| of each feature (P, d), 0 for those not asked about, and the
+    value that `FALSE_PAIRS` pairs of irrelevant features are expected to exceed.
+    """
+    of_input, n_gates = predictors.folds.gates.of_input, predictors.folds.gates.n
+    x, residual = _left_open(predictors, found)
+    width = min(x.shape[-1], max(2, int((PAIR_PRODUCTS / (x.shape[1] * residual.shape[-1])) ** 0.5)))
+    columns = to_inputs(strength, of_input).topk(width, dim=1).indices  # (P, w)
+    gate = columns if of_input is None else of_input[columns]
+    part = x.gather(2, columns.unsqueeze(1).expand(-1, x.shape[1], -1)).clamp(-3, 3)
+    usual, squared = part.mT @ part / x.shape[1], part.square()
+    largest = torch.zeros_like(usual)
+    for left_open in residual.unbind(-1):  # (P, n): class by class, as pairs are many
+        weight = left_open.unsqueeze(-1)
+        total = part.mT @ (weight * part) - weight.sum(1, keepdim=True) * usual
+        spread = (squared.mT @ (weight.square() * squared)).sqrt()
+        largest = torch.maximum(largest, (total / spread.clamp_min(1e-12)).abs())
+    largest.masked_fill_(gate.unsqueeze(1) == gate.unsqueeze(2), 0.0)
+    n_tests = residual.shape[-1] * width * (width - 1) / 2
+    threshold = torch.special.ndtri(torch.tensor(1 - FALSE_PAIRS / (2 * n_tests), dtype=torch.float64))
+    z = torch.zeros_like(x[:, 0]).scatter_(1, columns, largest.amax(2))
+    return largest_by_gate(z, of_input, n_gates), max(float(threshold), GAIN_Z)
+
+
+def _left_open(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, Tensor]:
+    """Rows (P, n, D), and the residuals of a prediction from the features in `found` (P, d), by weight: (P, n, C)."""
+    folds = predictors.folds
+    mask = found[:, None, None].expand(*folds.x.shape[:3], -1).flatten(0, 1).to(folds.x.dtype)
+    output = predictors.judge(folds.x.flatten(0, 1), mask).unflatten(0, folds.x.shape[:2]).flatten(1, 2)
+    residual = predictors.task.residuals(output, folds.y.flatten(1, 2))
+    if folds.weight is not None:
+        residual = residual * folds.weight.flatten(1).unsqueeze(-1)
+    return folds.x.flatten(1, 2), residual
 
 
 def score_z(x: Tensor, weight: Tensor, encoded: bool = False) -> Tensor:
