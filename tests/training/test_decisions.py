@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from sklar.model.gates import Gates
-from sklar.training import decisions
 from sklar.training.decisions import LEVELS, USUAL_LEVEL, choose_level, exclude_substitutes, shut_unearned
 from sklar.training.honest import HonestFit
 from tests.helpers import seeded
