@@ -81,7 +81,7 @@ IDEAS: dict[str, Callable[[], list]] = {
     ],
     "c the copula": lambda: settings(covariance="independent"),
     "11 gates that sharpen": lambda: settings(sharpest=1.0),
-    "12 features must earn their price": lambda: [patch.object(honest, "EARNED", -math.inf)],
+    "12 gains beyond chance": lambda: [patch.object(honest, "BEYOND_CHANCE", -math.inf)],
 }
 
 

@@ -1,5 +1,7 @@
 """Accuracies from k features on real data: here the digits that scikit-learn ships."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,6 +10,7 @@ from sklar.baselines import REGISTRY
 from sklar.experiments import real
 from sklar.experiments.cells import Cell, Unit
 from sklar.experiments.specs import spec_of
+from sklar.training.judge import train_judge
 
 CPU = torch.device("cpu")
 
@@ -28,6 +31,19 @@ def test_all_seeds_share_the_split_but_isolets(digits, monkeypatch):
     real._load.cache_clear()
     assert real.real_split("isolet", 1) is not real.real_split("isolet", 2)
     real._load.cache_clear()
+
+
+def test_rows_kept_aside_are_training_rows_that_nothing_learns_from(digits, monkeypatch):
+    aside = real.real_split("digits", 0, aside=True)
+    np.testing.assert_array_equal(np.concatenate([aside.x, aside.test_x]), digits.x)
+    np.testing.assert_array_equal(np.concatenate([aside.y, aside.test_y]), digits.y)
+    assert len(aside.test_x) == len(digits.x) // 6
+    seen = []
+    monkeypatch.setattr(real, "train_judge", lambda x, y, *_, **__: seen.append(len(x)) or train_judge(x, y, *_, **__))
+    real._judge.cache_clear()
+    unit = unit_of("forest")
+    real.measure_real(replace(unit, spec=replace(unit.spec, aside=True)), CPU)
+    assert seen == [len(aside.x)]
 
 
 def test_refits_see_only_what_is_shown(digits):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from sklar.model.gates import Gates
-from sklar.training.decisions import LEVELS, USUAL_LEVEL, choose_level, exclude_substitutes, shut_unearned
+from sklar.training.decisions import LEVELS, USUAL_LEVEL, choose_level, exclude_substitutes, shut_useless
 from sklar.training.honest import HonestFit
 from tests.helpers import seeded
 from tests.training.stages import SETTINGS, small_stage, weighed_stage
@@ -69,7 +69,7 @@ def test_features_that_gain_nothing_are_shut_and_stand_ins_are_not():
         return (neither + ((1 - mask) * needed[:, None, None]).sum(-1)).flatten(1)
 
     whole.out_of_fold_losses = losses
-    shut_unearned(whole, told, 1.0)
+    shut_useless(whole, told, 1.0)
     masks = whole.masks(whole.folds.training[0].flatten(1, 2), told)
     assert masks[:, 0].tolist() == [[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 1.0]]
     assert torch.equal(masks, masks[:, :1].expand_as(masks))
@@ -80,7 +80,7 @@ def test_forced_features_stay_though_they_gain_nothing():
     whole.folds = replace(whole.folds, gates=Gates.of(4, None, forced=[2]))
     worth = torch.tensor([0.1, 0.1, 0.0, 0.0])  # what each is worth to a row
     whole.out_of_fold_losses = lambda mask, rows: ((1 - mask) * worth).sum(-1).flatten(1)
-    shut_unearned(whole, told, 1.0)
+    shut_useless(whole, told, 1.0)
     masks = whole.masks(whole.folds.training[0].flatten(1, 2), told)
     assert masks[0, 0].tolist() == [1.0, 1.0, 1.0, 0.0]
 
@@ -102,7 +102,7 @@ def test_a_feature_of_some_rows_is_judged_by_all_of_those_and_no_others():
         without[..., i] = 0.0
         gain = whole.out_of_fold_losses(without) - whole.out_of_fold_losses(alone)
         shut[:, i] = gain.mean(1) < gain.std(1) / gain.shape[1] ** 0.5
-    shut_unearned(whole, told, 1.0)
+    shut_useless(whole, told, 1.0)
     assert torch.equal((whole.selector.scores.bias != before)[:, 0], shut)
     assert shut.any()
     assert not shut.all()
@@ -111,7 +111,7 @@ def test_a_feature_of_some_rows_is_judged_by_all_of_those_and_no_others():
 def test_where_a_row_is_to_get_some_features_none_is_shut():
     whole, told = stage_that_selects_all(settings=replace(SETTINGS, min_features=2)), torch.full((2,), -5.0)
     whole.out_of_fold_losses = lambda mask: torch.zeros(2, 80)
-    shut_unearned(whole, told, 1.0)
+    shut_useless(whole, told, 1.0)
     assert whole.masks(whole.folds.training[0].flatten(1, 2), told).all()
 
 

@@ -56,9 +56,13 @@ def prepare_real(unit: Unit, device: torch.device) -> None:
         _judge_of(unit, cell, device)
 
 
-def real_split(name: str, seed: int) -> Split:
-    """The data set `name`; only ISOLET is split anew for every seed."""
-    return _load(name, 0 if name in SHARED_SPLIT else seed)
+def real_split(name: str, seed: int, aside: bool = False) -> Split:
+    """The data set `name`; only ISOLET is split anew for every seed. `aside` tests on a sixth of the training rows."""
+    return (_kept_aside if aside else _load)(name, 0 if name in SHARED_SPLIT else seed)
+
+
+def _split_of(unit: Unit, cell: Cell) -> Split:
+    return real_split(cell.dataset, cell.seed, unit.spec.aside)
 
 
 @lru_cache(maxsize=8)  # every data set and split of a figure: its methods come round to them again
@@ -76,8 +80,15 @@ def _load(name: str, seed: int) -> Split:
 
 
 @lru_cache(maxsize=8)
-def _judge(name: str, seed: int, settings: JudgeSettings, device_type: str) -> MaskedPredictor:
-    split, device = _load(name, seed), torch.device(device_type)
+def _kept_aside(name: str, seed: int) -> Split:
+    split = _load(name, seed)
+    n = len(split.x) - len(split.x) // 6
+    return Split(split.x[:n], split.y[:n], split.x[n:], split.y[n:])
+
+
+@lru_cache(maxsize=8)
+def _judge(name: str, seed: int, aside: bool, settings: JudgeSettings, device_type: str) -> MaskedPredictor:
+    split, device = real_split(name, seed, aside), torch.device(device_type)
 
     def make() -> MaskedPredictor:
         rows = scaling_of(split.x, "global").apply(split.x).astype(np.float32)
@@ -88,12 +99,13 @@ def _judge(name: str, seed: int, settings: JudgeSettings, device_type: str) -> M
 
 
 def _judge_of(unit: Unit, cell: Cell, device: torch.device) -> MaskedPredictor:
-    return _judge(cell.dataset, 0 if cell.dataset in SHARED_SPLIT else cell.seed, unit.spec.judge, device.type)
+    seed = 0 if cell.dataset in SHARED_SPLIT else cell.seed
+    return _judge(cell.dataset, seed, unit.spec.aside, unit.spec.judge, device.type)
 
 
 def evalx_accuracy(unit: Unit, cell: Cell, mask: np.ndarray, device: torch.device) -> float:
     """Accuracy, in percent, of the judge shown the test rows by `mask` (n, d)."""
-    split = real_split(cell.dataset, cell.seed)
+    split = _split_of(unit, cell)
     x = torch.from_numpy(scaling_of(split.x, "global").apply(split.test_x).astype(np.float32)).to(device)
     output = judged(_judge_of(unit, cell, device), x, torch.from_numpy(mask).to(device))
     return float(100 * (output.argmax(-1).cpu().numpy() == split.test_y).mean())
@@ -101,7 +113,7 @@ def evalx_accuracy(unit: Unit, cell: Cell, mask: np.ndarray, device: torch.devic
 
 def _ours(unit: Unit, device: torch.device) -> list[Measured]:
     fit = fit_honest_stack if unit.method.engine == "honest" else fit_joint_stack
-    splits = [real_split(cell.dataset, cell.seed) for cell in unit.cells]
+    splits = [_split_of(unit, cell) for cell in unit.cells]
     k = unit.cells[0].k
     stack: Any = fit([(split.x, split.y) for split in splits], unit.words, device, unit.cells[0].seed, k)
     results = []
@@ -122,7 +134,7 @@ def _rivals(unit: Unit, device: torch.device) -> list[Measured]:
         words["k"] = max(ks)
     if "device" in REGISTRY[name]().get_params(deep=False):
         words["device"] = device.type
-    splits = [real_split(unit.cells[0].dataset, seed) for seed in seeds]
+    splits = [real_split(unit.cells[0].dataset, seed, unit.spec.aside) for seed in seeds]
     results = []
     for seed, split, rival in zip(seeds, splits, _fitted(name, words, splits, seeds), strict=True):
         shown = masks_for(rival, split.test_x, ks, device)

@@ -50,7 +50,8 @@ def reproduce(
     device : "auto", "cpu" or "cuda"
     quick : the small version, on data that needs no download
     methods, datasets, ks : only these, of those that the table has
-    overrides : other settings, for a trial; such rows are marked and never enter the page
+    overrides : other settings, for a trial; such rows are marked and never enter the page. {"aside": True} tests on
+        training rows that nothing learns from, of real data: what chooses a setting must not see test rows
     jobs : processes, on a CPU
     """
     if name not in NAMES:
@@ -64,7 +65,7 @@ def reproduce(
         _narrowed(spec_of(one, quick), methods, datasets, ks, overrides or {}, strict=name != "all")
         for one in (SPECS if name == "all" else [name])
     ]
-    changes = tuple((word, value) for word, value in (overrides or {}).items() if not word.startswith("judge."))
+    changes = tuple((word, value) for word, value in (overrides or {}).items() if not _of_the_spec(word))
     with RowFile(folder / f"rows-{name}.jsonl") as file:
         for spec in specs:
             if not spec.methods or not spec.datasets:
@@ -171,13 +172,21 @@ def _narrowed(
     unknown = [word for word in judge if word not in {field.name for field in fields(spec.judge)}]
     if unknown:
         raise ValueError(f"the judge has no setting {unknown[0]!r}")
+    if overrides.get("aside") and spec.kind != "real":
+        raise ValueError(f"{spec.name} keeps no rows aside; tables and figures of accuracies on real data do")
     return replace(
         spec,
+        aside=bool(overrides.get("aside")),
         methods=tuple(method for method in spec.methods if not methods or method.name in methods),
         datasets=tuple(dataset for dataset in spec.datasets if not datasets or dataset in datasets),
         ks=tuple(k for k in spec.ks if not ks or k in ks),
         judge=replace(spec.judge, **judge),
     )
+
+
+def _of_the_spec(word: str) -> bool:
+    """Whether an override is of the spec itself, not of a method."""
+    return word == "aside" or word.startswith("judge.")
 
 
 NEEDS = {"shap": "shap", "lime": "lime"}

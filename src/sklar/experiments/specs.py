@@ -58,6 +58,7 @@ class Spec:
     ks: tuple[int, ...] = ()
     judge: JudgeSettings = field(default_factory=JudgeSettings)  # EVAL-X, of real data
     is_quick: bool = False
+    aside: bool = False  # test on training rows that nothing learns from: a trial that may choose a setting
 
     def method(self, name: str) -> Method:
         """The method called `name`."""

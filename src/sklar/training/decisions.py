@@ -75,7 +75,7 @@ STAND_IN = 0.7
 
 
 @torch.no_grad()
-def shut_unearned(stage: Stage, log_penalty: Tensor, errors: float) -> None:
+def shut_useless(stage: Stage, log_penalty: Tensor, errors: float) -> None:
     """Shut the gates of features whose gains may be chance, even where no correlated feature stands in for them.
 
     Over all rows that get it, what a feature gains must be so many standard errors above 0. Of many features and many
@@ -89,7 +89,7 @@ def shut_unearned(stage: Stage, log_penalty: Tensor, errors: float) -> None:
     itself = torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)
     stand_ins = block_pattern(x.flatten(1, 2), gates.of_input, STAND_IN).bool() & ~itself
 
-    def earned(i: int) -> Tensor:
+    def worth(i: int) -> Tensor:
         """What feature i gains, in standard errors: (P,)."""
         gets = mask[..., i]
         most = int(gets.sum(2).max())
@@ -101,10 +101,10 @@ def shut_unearned(stage: Stage, log_penalty: Tensor, errors: float) -> None:
         return mean / error.clamp_min(1e-12)
 
     free = mask.flatten(1, 2).any(1) if gates.forced is None else mask.flatten(1, 2).any(1) & ~gates.forced
-    found = {i: earned(i) for i in free.any(0).nonzero().flatten().tolist()}
+    found = {i: worth(i) for i in free.any(0).nonzero().flatten().tolist()}
     for i in sorted(found, key=lambda i: float(found[i].min())):
         if bool(((found[i] < errors) & free[:, i]).any()):
-            idle = (earned(i) < errors) & free[:, i]  # again: others may have gone
+            idle = (worth(i) < errors) & free[:, i]  # again: others may have gone
             mask[idle, ..., i] = 0
             stage.selector.scores.weight[idle, :, i] = 0
             stage.selector.scores.bias[idle, :, i] = SHUT

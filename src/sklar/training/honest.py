@@ -23,7 +23,7 @@ from sklar.training.decisions import (
     choose_penalties,
     exclude_substitutes,
     loss_spread,
-    shut_unearned,
+    shut_useless,
 )
 from sklar.training.folds import deal
 from sklar.training.loop import Record
@@ -207,14 +207,14 @@ def _select(
     if stage.settings.k is None:
         choose_level(stage, chosen)
         if plenty > 0:
-            shut_unearned(stage, chosen, EARNED * plenty)
+            shut_useless(stage, chosen, BEYOND_CHANCE * plenty)
         exclude_substitutes(stage, chosen)
     _record(history, "final", stage, chosen)
     return HonestFit(stage, columns, chosen, choices, history)
 
 
 FEW_ROWS = 5_000
-EARNED = 2.0  # standard errors that a feature's gains must be above 0, with plenty of rows
+BEYOND_CHANCE = 2.0  # standard errors that a feature's gains must be above 0, with plenty of rows
 
 
 def _plenty(stage: Stage) -> float:
