@@ -82,6 +82,7 @@ def test_pairs_agree_with_a_loop_over_them():
     output = predictors.judge(folds.x.flatten(0, 1), mask).detach().flatten(0, 1)
     residual = (folds.y.flatten().double() - output.softmax(-1)[:, 1].double()).numpy()
     rows = folds.x.flatten(0, 2).clamp(-3, 3).double().numpy()
+    rows = rows - rows.mean(0)
     for i in range(6):
         found = []
         for j in set(range(6)) - {i}:

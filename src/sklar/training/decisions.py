@@ -50,12 +50,13 @@ def _path(stage: Stage, log_penalties: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @torch.no_grad()
-def choose_level(stage: Stage, log_penalty: Tensor) -> None:
+def choose_level(stage: Stage, log_penalty: Tensor, plenty: float) -> None:
     """Ask of a score what loses little on training rows, judged out of fold.
 
     Gains are larger than penalties, so that near a switch the smooth selector leans to selecting: there a score
     above 0 may say no more than that a neighbour needs the feature. Of the levels within one standard error of the best
-    the one nearest to the usual is taken: where levels differ little in what they lose, chance would decide.
+    the one nearest to the usual is taken: where levels differ little in what they lose, chance would decide. With few
+    rows (`plenty` 0, not 1) everything is within one error; there it is the best and, of equal ones, the lowest.
     """
     x, _ = stage.folds.training
     scores = stage.scores(x.flatten(1, 2), log_penalty[:, None, None])
@@ -65,8 +66,8 @@ def choose_level(stage: Stage, log_penalty: Tensor) -> None:
     best = torch.stack([mean_and_error(one, weight)[0] for one in losses]).argmin(0)  # (P,)
     least = losses.gather(0, best[None, :, None].expand(1, *losses.shape[1:]))
     more = (mean_and_error(one, weight) for one in losses - least)
-    as_good = torch.stack([mean <= error for mean, error in more])  # (L, P)
-    away = torch.where(as_good, (levels - USUAL_LEVEL).abs().unsqueeze(1), torch.inf)
+    as_good = torch.stack([mean <= plenty * error for mean, error in more])  # (L, P)
+    away = torch.where(as_good, (levels - plenty * USUAL_LEVEL).abs().unsqueeze(1), torch.inf)
     stage.level = levels[away.argmin(0)]  # of equally near ones the lower
 
 

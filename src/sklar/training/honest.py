@@ -89,7 +89,10 @@ class HonestFit:
         return [int(i) for i in self.columns[problem][self.stage.alive[problem]].cpu()]
 
     def model(self, problem: int = 0) -> HonestModel:
-        """One problem's model, on the CPU; the penalty it was told and the level of its scores become biases."""
+        """One problem's model, on the CPU; the penalty it was told and the level of its scores become biases.
+
+        Its gates are as random as they were at the end of training.
+        """
         stage = self.stage
         alive = stage.alive[problem].cpu()
         model = HonestModel(self._architecture(problem), torch.Generator())  # the weights are replaced below
@@ -97,7 +100,9 @@ class HonestFit:
         selector = {key: value[problem : problem + 1].cpu() for key, value in stage.selector.state_dict().items()}
         first = selector["first.weight"]
         selector["first.bias"] = selector["first.bias"] + told * first[:, -1:]
-        selector["scores.bias"] = selector["scores.bias"] - stage.level[problem].cpu()  # forced gates stay open
+        sharpness = float(stage.sharpness) if stage.settings.k is None else 1.0
+        selector["scores.bias"] = sharpness * (selector["scores.bias"] - stage.level[problem].cpu())
+        selector["scores.weight"] = sharpness * selector["scores.weight"]
         gates = stage.folds.gates.to(alive.device)
         selector["first.weight"] = first[:, :-1][:, to_inputs(alive, gates.of_input)]
         for name in ("scores.weight", "scores.bias"):
@@ -205,7 +210,7 @@ def _select(
     sharpest = 1 + (stage.settings.sharpest - 1) * plenty
     train_selector(stage, schedule.final_steps, low, high, stage.folds.x.shape[2], report, sharpest)
     if stage.settings.k is None:
-        choose_level(stage, chosen)
+        choose_level(stage, chosen, plenty)
         if plenty > 0:
             shut_useless(stage, chosen, BEYOND_CHANCE * plenty)
         exclude_substitutes(stage, chosen)

@@ -116,6 +116,7 @@ def pair_z(predictors: FoldPredictors, found: Tensor, strength: Tensor) -> tuple
     columns = to_inputs(strength, of_input).topk(width, dim=1).indices  # (P, w)
     gate = columns if of_input is None else of_input[columns]
     part = x.gather(2, columns.unsqueeze(1).expand(-1, x.shape[1], -1)).clamp(-3, 3)
+    part = part - part.mean(1, keepdim=True)  # else a product says what one of its factors says
     usual, squared = part.mT @ part / x.shape[1], part.square()
     largest = torch.zeros_like(usual)
     for left_open in residual.unbind(-1):  # (P, n): class by class, as pairs are many
