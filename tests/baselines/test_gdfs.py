@@ -4,8 +4,9 @@ import numpy as np
 import torch
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from sklar.baselines import REGISTRY
+from sklar.baselines import REGISTRY, gdfs
 from sklar.baselines.gdfs import add_feature, see
+from sklar.baselines.networks import descend
 from sklar.datasets import make_synthetic
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from tests.helpers import seeded
@@ -19,6 +20,15 @@ def test_networks_see_nothing_behind_the_mask():
     hidden_changed = torch.where(mask > 0.5, x, other)
     assert torch.equal(see(x, mask), see(hidden_changed, mask))
     assert not torch.equal(see(x, mask), see(x, torch.ones_like(mask)))
+
+
+def test_the_predictor_warms_up_as_long_as_it_is_told(monkeypatch):
+    """Also for more steps than the main training has."""
+    steps = []
+    monkeypatch.setattr(gdfs, "descend", lambda optimiser, loss: steps.append(loss) or descend(optimiser, loss))
+    X, y, _ = make_synthetic("syn1", n_samples=60, random_state=0)
+    REGISTRY["gdfs"](k=3, iterations=2, warmup=7, batch_size=30, random_state=0).fit(X, y)
+    assert len(steps) == 7 + 2 * 3
 
 
 def test_a_feature_is_asked_for_once():

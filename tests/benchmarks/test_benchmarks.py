@@ -64,6 +64,17 @@ def test_the_full_rank_rival_computes_the_same(monkeypatch):
         torch.testing.assert_close(mine, theirs)
 
 
+def test_branches(monkeypatch):
+    assert re.search(r"\| four \| 15 \| 0 \| \d+\.\d/\d+\.\d \|", run_quick("branches"))
+    monkeypatch.syspath_prepend(str(FOLDER))
+    import branches
+
+    X, y, relevant = branches.draw("rare", 500, 15, 0.5, 0)
+    assert (X.shape, y.shape, set(y)) == ((500, 15), (500,), {0, 1})
+    assert set(relevant.sum(1)) == {3, 4}  # the switch, and two or three features of the branch
+    assert (relevant[:, 2] == (X[:, -1] > 1.3)).all()
+
+
 def test_bench_copula():
     output = run_quick("bench_copula")
     assert "| d | sklar | Cholesky | ratio | target |" in output

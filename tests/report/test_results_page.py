@@ -53,6 +53,15 @@ def test_published_and_measured_side_by_side(tmp_path):
     assert 'id="table-11d"' not in text
 
 
+def test_several_commands_are_folded_and_commits_are_short(tmp_path):
+    write(tmp_path, [row(), row(seed=1, command="another command", commit="0123456789abcdef")])
+    text = page(tmp_path)
+    assert "<summary>Made by 2 commands</summary>" in text
+    assert "another command" in text
+    assert "0123456" in text
+    assert "01234567" not in text
+
+
 def test_it_needs_nothing_from_outside(tmp_path):
     write(tmp_path, [row(), row(experiment="figure-accuracy", k=20)])
     text = page(tmp_path)
