@@ -161,16 +161,15 @@ OURS_IMAGES = Method(
     "sklar (honest)",
     "honest",
     (
-        *words(covariance="independent", choice_hidden=256, predict_hidden=256, n_folds=2, scaling="global"),
-        # Every pixel says a little, so that neither network is to be kept from looking at many.
+        *words(covariance="independent", choice_hidden=256, predict_hidden=512, n_folds=2, scaling="global"),
+        # Every pixel says a little, so that neither network is to be kept from looking at many, nor screening to drop any.
         ("settings.sparsity", 0.0),
         ("predictor.sparsity", 0.0),
-        ("predictor.weight_decay", 0.1),
-        ("schedule.warm_steps", 3000),
-        ("schedule.settle_steps", 1000),
-        ("schedule.path_steps", 4000),
-        ("schedule.final_steps", 6000),
-        ("schedule.most_width", 400),
+        ("schedule.warm_steps", 1200),
+        ("schedule.settle_steps", 400),
+        ("schedule.path_steps", 1600),
+        ("schedule.final_steps", 2400),
+        ("schedule.most_width", 784),
     ),
     (
         *words(choice_hidden=32, predict_hidden=32),
