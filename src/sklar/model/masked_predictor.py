@@ -45,7 +45,11 @@ class MaskedPredictor(nn.Module):
 
     def before_activation(self, x: Tensor, mask: Tensor) -> Tensor:
         """The first layer's pre-activation: (R, n, h)."""
-        return self.first(torch.cat([x * to_inputs(mask, self.gate_of_input), mask - 0.5], dim=-1))
+        return self.first(self.inputs(x, mask))
+
+    def inputs(self, x: Tensor, mask: Tensor) -> Tensor:
+        """What the first layer is given, [x * z, z - 1/2]: rows (..., D), masks (..., d) -> (..., D + d)."""
+        return torch.cat([x * to_inputs(mask, self.gate_of_input), mask - 0.5], dim=-1)
 
     def after_first(self, hidden: Tensor) -> Tensor:
         """From the first pre-activation to the output."""

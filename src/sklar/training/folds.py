@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -110,4 +111,12 @@ def deal(
 
 def of_other_folds(t: Tensor) -> Tensor:
     """For predictor f, the rows of all folds but f: (P, F, b, ...) -> (P, F, (F - 1) b, ...)."""
-    return torch.cat([t.roll(-shift, 1) for shift in range(1, t.shape[1])], dim=2)
+    n_folds = t.shape[1]
+    return t.index_select(1, _others(n_folds, t.device)).unflatten(1, (n_folds, n_folds - 1)).flatten(2, 3)
+
+
+@cache
+def _others(n_folds: int, device: torch.device) -> Tensor:
+    """For every fold the others, beginning with the next: (F (F - 1),)."""
+    fold = torch.arange(n_folds, device=device)
+    return ((fold.unsqueeze(1) + fold[1:]) % n_folds).flatten()

@@ -79,8 +79,8 @@ class FoldPredictors:
         """One step: rows (P, F, b, D), masks (P, F, b, d); each predictor learns from the folds that are not its."""
         if self.folds.gates.forced is not None:
             mask = mask.masked_fill(self.folds.gates.forced, 1.0)
-        x, y, mask = (of_other_folds(t).flatten(0, 1) for t in (x, y, mask))
-        loss = self.task.row_loss(self.learner(x, mask), y).mean(-1).sum()
+        inputs, y = (of_other_folds(t).flatten(0, 1) for t in (self.learner.inputs(x, mask), y))
+        loss = self.task.row_loss(self.learner.after_first(self.learner.first(inputs)), y).mean(-1).sum()
         loss.backward()
         self.optimiser.step()
         self.optimiser.zero_grad(set_to_none=True)
