@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy, one_hot
+from torch.nn.functional import cross_entropy, one_hot, softplus
 
 from sklar.model.selection import SelectionModel
 
@@ -32,6 +32,8 @@ class Task:
         if self.n_classes is None:
             return (output.squeeze(-1) - target).square()
         target = target.expand(output.shape[:-1])
+        if self.n_classes == 2:  # the same, ten times as fast on a CPU
+            return softplus((1 - 2 * target) * (output[..., 1] - output[..., 0]))
         return cross_entropy(output.flatten(0, -2), target.flatten(), reduction="none").view_as(target)
 
     def to(self, device: torch.device) -> Task:
