@@ -162,7 +162,7 @@ OURS_IMAGES = Method(
     "honest",
     (
         *words(covariance="independent", choice_hidden=256, predict_hidden=512, n_folds=2, scaling="global"),
-        # Every pixel says a little, so that neither network is to be kept from looking at many, nor screening to drop any.
+        # Every pixel says a little: neither network is to be kept from looking at many, nor is screening to drop any.
         ("settings.sparsity", 0.0),
         ("predictor.sparsity", 0.0),
         ("schedule.warm_steps", 1200),

@@ -55,7 +55,7 @@ class Folds:
 
     def batch(self, rows: int, among: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         """`rows` rows of every fold, drawn from its first `among`, by weight: (P, F, rows, d), (P, F, rows)."""
-        problems, folds, _, d = self.x.shape
+        problems, folds, m, d = self.x.shape
         shape = (problems, folds, rows)
         if self.weight is None:
             pick = torch.randint(among, shape, generator=generator, device=self.x.device)
@@ -63,7 +63,9 @@ class Folds:
             upto = self.weight[:, :, :among].cumsum(-1)
             place = torch.rand(shape, generator=generator, device=self.x.device) * upto[..., -1:]
             pick = torch.searchsorted(upto, place, right=True).clamp_max(among - 1)
-        return self.x.gather(2, pick.unsqueeze(-1).expand(-1, -1, -1, d)), self.y.gather(2, pick)
+        first = torch.arange(0, problems * folds * m, m, device=pick.device).view(problems, folds, 1)
+        whole_rows = self.x.view(-1, d).index_select(0, (first + pick).flatten())  # a copy each, not a number each
+        return whole_rows.view(*shape, d), self.y.gather(2, pick)
 
     def only(self, keep: Tensor, alive: Tensor) -> Folds:
         """The same rows with the features `keep` (P, w); those not `alive` (P, w) are zero.
