@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -62,7 +63,10 @@ def random_features(eligible: Tensor, count: int, generator: torch.Generator) ->
     Where there are fewer than `count` it is all of them.
     """
     keys = torch.rand(eligible.shape, generator=generator, device=eligible.device) + 2.0 * ~eligible
-    return keys.topk(min(count, eligible.shape[-1]), dim=-1, largest=False).indices
+    count = min(count, eligible.shape[-1])
+    if keys.device.type == "cpu":  # the same, several times as fast for rows so short
+        return torch.from_numpy(np.argsort(keys.numpy(), axis=-1)[..., :count].copy())
+    return keys.topk(count, dim=-1, largest=False).indices
 
 
 def _normal(like: Tensor, width: int, generator: torch.Generator) -> Tensor:
