@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 Result = TypeVar("Result")
 EAGER_STEPS = 3  # a graph may be captured only after its step ran a few times
+LARGE = 32_000_000  # bytes, just below the largest that glibc's malloc learns from
 
 
 def repeat(
@@ -22,6 +23,8 @@ def repeat(
     generator: torch.Generator,
 ) -> None:
     """Call `before(k)` and `step()` for k = 0 .. n_steps - 1. `step` must be the same work every time."""
+    if device.type == "cpu":  # malloc keeps blocks up to the size of the largest it has freed, and returns larger ones:
+        torch.empty(LARGE, dtype=torch.uint8)  # the pages of a step's would be asked for again every step
     eager = n_steps if device.type != "cuda" else min(EAGER_STEPS, n_steps)
     side = torch.cuda.Stream() if device.type == "cuda" else None
     if side is not None:
