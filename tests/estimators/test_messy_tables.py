@@ -110,7 +110,9 @@ def test_an_unseen_category_and_a_file(selector, tmp_path):
 def test_the_order_of_rows_in_a_call_is_no_matter(selector):
     X, _ = messy(seed=1)
     np.testing.assert_array_equal(selector.predict_proba(X[::-1])[::-1], selector.predict_proba(X))
-    np.testing.assert_array_equal(selector.predict_proba(X[5:6]), selector.predict_proba(X)[5:6])
+    # one row alone may take another routine of BLAS, which rounds float64 in another order
+    np.testing.assert_allclose(selector.predict_proba(X[5:6]), selector.predict_proba(X)[5:6], rtol=1e-13)
+    np.testing.assert_array_equal(selector.select(X[5:6]), selector.select(X)[5:6])
 
 
 @pytest.mark.parametrize("covariance", ["low-rank", "full", "block", "independent"])
