@@ -87,7 +87,7 @@ def test_no_global_seed_is_touched(cls, covariance, global_seeds_untouched, tmp_
     model.select(X), model.selection_proba(X), model.predict(X), model.correlation(X)
     model.sample_masks(X, 2, random_state=1)
     model.save(tmp_path / "m.sklar")
-    sklar.load(tmp_path / "m.sklar")
+    np.testing.assert_array_equal(sklar.load(tmp_path / "m.sklar").select(X), model.select(X))
 
 
 def test_a_chosen_penalty_comes_from_its_path():

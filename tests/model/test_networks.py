@@ -1,6 +1,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.autograd import gradcheck
 
 from sklar.model.networks import ACTIVATIONS, ChoiceNet, PredictNet, StackedBatchNorm, StackedLinear
 from tests.helpers import seeded
@@ -40,6 +41,18 @@ def test_a_stacked_linear_is_torchs_linear_of_every_replica():
 def test_one_slice_is_shared_by_all_replicas():
     layer, x = StackedLinear(REPLICAS, 4, 6, seeded()), rows(1)
     assert torch.equal(layer(x), layer(x.expand(REPLICAS, -1, -1)))
+
+
+@pytest.mark.parametrize("width", [2, 30])
+def test_a_layer_and_its_gradients_however_many_outputs(width):
+    """Few outputs have products of their own on a CPU; the gradient of x is in the order of its rows."""
+    layer = StackedLinear(REPLICAS, 4, width, seeded()).double()
+    x = torch.randn(REPLICAS, 7, 4, generator=seeded(1), dtype=torch.float64, requires_grad=True)
+    torch.testing.assert_close(layer(x), torch.baddbmm(layer.bias, x, layer.weight))
+    weights = (x, layer.weight, layer.bias)
+    assert gradcheck(lambda x, *_: layer(x).tanh(), weights)
+    (of_x,) = torch.autograd.grad(layer(x).tanh().sum(), x)
+    assert of_x.is_contiguous()
 
 
 def test_a_stacked_linear_starts_where_torchs_does():

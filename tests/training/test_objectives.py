@@ -26,6 +26,13 @@ def test_the_losses_of_a_row(replicas):
     assert (Task(3).n_outputs, Task(None).n_outputs) == (3, 1)
 
 
+def test_the_loss_of_two_classes_is_the_same_however_sure():
+    output = torch.tensor([[0.0, 0.0], [3.0, -2.0], [-60.0, 60.0], [60.0, -60.0]], dtype=torch.float64)
+    for label in (0, 1):
+        expected = -log_softmax(output.numpy(), axis=-1)[:, label]
+        np.testing.assert_allclose(Task(2).row_loss(output, torch.full((4,), label)), expected, rtol=1e-9, atol=1e-15)
+
+
 def test_joint_is_task_plus_lambda_times_the_mean_number_of_features():
     model, task = model_of(3), Task(3)
     forward = model(X, seeded(5))

@@ -23,8 +23,10 @@ def repeat(
     generator: torch.Generator,
 ) -> None:
     """Call `before(k)` and `step()` for k = 0 .. n_steps - 1. `step` must be the same work every time."""
-    if device.type == "cpu":  # malloc keeps blocks up to the size of the largest it has freed, and returns larger ones:
-        torch.empty(LARGE, dtype=torch.uint8)  # the pages of a step's would be asked for again every step
+    if device.type == "cpu":
+        # malloc keeps freed blocks up to the size of the largest it has ever freed, and gives larger ones back: without
+        # this one, a step may have to ask for all its pages again.
+        torch.empty(LARGE, dtype=torch.uint8)
     eager = n_steps if device.type != "cuda" else min(EAGER_STEPS, n_steps)
     side = torch.cuda.Stream() if device.type == "cuda" else None
     if side is not None:
