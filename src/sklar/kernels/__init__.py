@@ -22,6 +22,9 @@ __all__ = ["full_draw", "low_rank_mask", "pick", "relaxed_topk", "using", "which
 
 FUSED_TYPES = (torch.float32, torch.bfloat16)
 WIDEST_ROW = 16384  # of the fused top-k recursion: a row must fit into one program's registers
+MOST_UNITS = (
+    256  # hidden, of the fused full-rank draw, half of it in float32: their weights must fit into shared memory
+)
 
 _forced: list[str] = []
 _ran: dict[str, str] = {}
@@ -39,7 +42,8 @@ def full_draw(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activa
     >>> [t.tolist() for t in full_draw(h, w, b, zeta, "relu")]
     [[[[2.0, 2.0]]], [[[2.0, 2.0]]]]
     """
-    fused = not zeta.requires_grad and hidden.dtype in FUSED_TYPES
+    units = hidden.shape[-1] * (2 if hidden.dtype == torch.float32 else 1)
+    fused = not zeta.requires_grad and hidden.dtype in FUSED_TYPES and units <= MOST_UNITS
     return _implementation("full_draw", zeta, fused).full_draw(hidden, weight, bias, zeta, activation)
 
 

@@ -81,11 +81,11 @@ def _flips_kernel(
             moved += way_j[:, None] * tl.load(correlation + j[:, None] * d + gate[None, :], mask=inside, other=0.0)
         apart = tl.load(distance + row[:, None] * d + gate[None, :], mask=inside, other=0.0)
         opened = (moved > apart) & (gate[None, :] != i[:, None]) & (gate[None, :] != j[:, None]) & inside
-        value = tl.load(x + row[:, None] * d + gate[None, :], mask=opened, other=0.0)
+        value = tl.load(x + row[:, None] * d + gate[None, :], mask=inside, other=0.0)  # read ahead, whatever is open
         of_weight = (gate < d)[:, None] & (unit < h)[None, :]
         of_value = tl.load(w1 + gate[:, None] * h + unit[None, :], mask=of_weight, other=0.0)
         of_mask = tl.load(w1 + (d + gate)[:, None] * h + unit[None, :], mask=of_weight, other=0.0)
-        hidden += product(value, of_value, PRECISION)
+        hidden += product(tl.where(opened, value, 0.0), of_value, PRECISION)
         hidden += product(tl.where(opened, 0.5, -0.5), of_mask, PRECISION)
     k = tl.where(of_pair, count, k)
     for state in range(4):  # shut, i open, j open, both open
@@ -94,6 +94,9 @@ def _flips_kernel(
             now += _step(x, w1, row, j, of_row & (state >= 2), unit, d, h)
             slot = tl.where(state == 0, k, count + k + state)
             _answer(now, w2, b2, w3, b3, out, row, slot, of_row, unit, output, slots, h, o, PRECISION)
+
+
+BLOCKS = {"BM": 64, "BL": 16, "num_warps": 8, "num_stages": 3}  # the quickest on an H200
 
 
 def flips_at_thresholds(
@@ -112,12 +115,9 @@ def flips_at_thresholds(
     out = x.new_empty(replicas, n, 2 * count + 4, outputs)
     words: dict[str, Any] = {
         "PRECISION": "interpreted" if INTERPRETED else "tf32x3",
-        "BM": 64,
-        "BL": 16,
         "BH": max(16, triton.next_power_of_2(hidden)),
         "BO": max(16, triton.next_power_of_2(outputs)),
-        "num_warps": 8,  # with 4, or wider tiles, registers spill
-        "num_stages": 3,
+        **BLOCKS,
     }
     singles = triton.cdiv(n * count, words["BM"])
     grid = (singles + triton.cdiv(n, words["BM"]), replicas)
