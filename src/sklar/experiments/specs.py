@@ -91,7 +91,7 @@ PAPER_IMAGES = words(
     scaling="global",  # by one mean and deviation of all pixels; the paper does not say
 )
 ISOLET_WORDS = ("isolet", words(learning_rate=1e-4, batch_size=64))  # the paper's there
-# Rounded factors make the full-rank draw three times as fast. With 10 pixels one seed of three then stopped at 74%.
+# Rounded factors make the full-rank draw nearly twice as fast. With 10 pixels one seed of three then stopped at 74%.
 NOT_ROUNDED = (10, words(loadings_precision="float32"))
 QUICK_JOINT = words(max_epochs=15, batch_size=100, learning_rate=3e-3)
 QUICK_HONEST = words(max_epochs=30)
