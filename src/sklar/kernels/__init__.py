@@ -133,4 +133,5 @@ def _implementation(name: str, tensor: Tensor, fused: bool) -> ModuleType:
 
 @cache
 def _has_triton() -> bool:
-    return importlib.util.find_spec("triton") is not None
+    """With NVIDIA's GPUs: the kernels speak their assembler here and there."""
+    return importlib.util.find_spec("triton") is not None and torch.version.hip is None
