@@ -68,6 +68,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--processes", type=int, default=14, help="that compile")
     parser.add_argument("--compile", type=int, help="every so-manieth candidate from this one on, then stop")
     args = parser.parse_args(arguments)
+    if not torch.cuda.is_available():
+        parser.error("needs a GPU")
     if args.compile is not None:
         for kernel, dtype, blocks in candidates()[args.compile :: args.processes]:
             with suppress(Exception):  # what cannot be compiled fails again when it is timed

@@ -138,23 +138,27 @@ def _pack_weight_kernel(
     i, replica = tl.program_id(0), tl.program_id(1).to(tl.int64)
     weight += replica * size + i * d
     packed += replica * PARTS * size + i * d
+    unit = weight
     largest = tl.zeros((BLOCK,), tl.float32)
-    for k in range(r):
+    for _ in range(r):
         for first in range(0, d, BLOCK):
             j = first + tl.arange(0, BLOCK)
-            largest = tl.maximum(largest, tl.abs(tl.load(weight + k * d * d + j, mask=j < d, other=0.0)))
+            largest = tl.maximum(largest, tl.abs(tl.load(unit + j, mask=j < d, other=0.0)))
+        unit += d * d
     scale, inverse = _scale(tl.max(largest))
     tl.store(inverses + replica * d + i, inverse)
-    for k in range(r):
+    unit = weight
+    for _ in range(r):
         for first in range(0, d, BLOCK):
             j = first + tl.arange(0, BLOCK)
-            x = tl.load(weight + k * d * d + j, mask=j < d, other=0.0) * scale
+            x = tl.load(unit + j, mask=j < d, other=0.0) * scale
             parts = _parts(x, x * CUT, PARTS)
-            cells = packed + k * d * d + j
-            tl.store(cells, parts[0], mask=j < d)
-            tl.store(cells + size, parts[1], mask=j < d)
+            tl.store(packed + j, parts[0], mask=j < d)
+            tl.store(packed + size + j, parts[1], mask=j < d)
             if PARTS == 3:
-                tl.store(cells + 2 * size, parts[2], mask=j < d)
+                tl.store(packed + 2 * size + j, parts[2], mask=j < d)
+        unit += d * d
+        packed += d * d
 
 
 @triton.jit
@@ -367,7 +371,8 @@ BACKWARD: Blocks = {"BN": 32, "BJ": 64, "AHEAD": 3, "num_warps": 2, "programs": 
 WIDE_FORWARD: Blocks = {**FORWARD, "BJ": 32, "num_stages": 2}
 WIDE_BACKWARD: Blocks = {**BACKWARD, "AHEAD": 1, "num_warps": 4, "programs": 264}
 ROWS = 64  # are filled up to a multiple of this, so that no tile need ask whether there are more
-# What float32 loses in the mean when a sum is cut and not rounded: half a unit of its last place, by its leading digits
+# What a sum loses in the mean when it is cut and not rounded, half a unit in the last place: of numbers with uniform
+# logarithms, so large a share.
 CUT = 2**-25 / math.log(2)
 
 
