@@ -1,6 +1,7 @@
 """The costly steps fused, in Triton: what plain torch makes in chunks is made here in registers.
 
-Kernels compute in float32 whatever the tensors' type; products of bfloat16 operands are taken by the matrix units.
+Kernels compute in float32 whatever the tensors' type; matrix units take products of bfloat16's, and in the full-rank
+draw of float32's that were cut into parts.
 """
 
 from __future__ import annotations

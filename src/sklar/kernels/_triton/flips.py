@@ -81,7 +81,8 @@ def _flips_kernel(
             moved += way_j[:, None] * tl.load(correlation + j[:, None] * d + gate[None, :], mask=inside, other=0.0)
         apart = tl.load(distance + row[:, None] * d + gate[None, :], mask=inside, other=0.0)
         opened = (moved > apart) & (gate[None, :] != i[:, None]) & (gate[None, :] != j[:, None]) & inside
-        value = tl.load(x + row[:, None] * d + gate[None, :], mask=inside, other=0.0)  # read ahead, whatever is open
+        # all values, so that none waits to be told whether it is open
+        value = tl.load(x + row[:, None] * d + gate[None, :], mask=inside, other=0.0)
         of_weight = (gate < d)[:, None] & (unit < h)[None, :]
         of_value = tl.load(w1 + gate[:, None] * h + unit[None, :], mask=of_weight, other=0.0)
         of_mask = tl.load(w1 + (d + gate)[:, None] * h + unit[None, :], mask=of_weight, other=0.0)
