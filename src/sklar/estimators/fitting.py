@@ -30,8 +30,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 # Fewer rows than this are all needed for training: none is kept aside.
 FEWEST_ROWS_TO_SPLIT = 50
 # Rows for which honest training takes all its steps; fewer rows take fewer: more would learn their noise.
-ROWS_OF_FULL_SCHEDULE = 5_000
-SMALLEST_SHARE_OF_SCHEDULE = 0.02
+ROWS_OF_FULL_SCHEDULE = 3_000
+SMALLEST_SHARE_OF_SCHEDULE = 0.03
 
 
 class Rows(NamedTuple):
@@ -91,7 +91,7 @@ def _with_defaults(words: dict[str, Any]) -> dict[str, Any]:
 
 
 def honest_schedule(n: int, batch_size: int, max_epochs: int | None) -> Schedule:
-    """All steps for 5,000 rows and more, fewer for fewer, and at most `max_epochs` passes over the rows."""
+    """All steps for 3,000 rows and more, fewer for fewer, and at most `max_epochs` passes over the rows."""
     full = Schedule()
     share = min(1.0, max(SMALLEST_SHARE_OF_SCHEDULE, n / ROWS_OF_FULL_SCHEDULE))
     if max_epochs is not None:

@@ -40,10 +40,10 @@ from sklar.training.stage import SelectorSettings, Stage
 class Schedule:
     """How many steps each part takes, and the penalties tried."""
 
-    warm_steps: int = 1500
-    settle_steps: int = 500  # of the predictors, after screening
-    path_steps: int = 2000
-    final_steps: int = 2000
+    warm_steps: int = 1000
+    settle_steps: int = 400  # of the predictors, after screening
+    path_steps: int = 700
+    final_steps: int = 1500
     penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)  # in standard deviations of the loss
     least_width: int = 16  # as many features or fewer are not screened
     most_width: int = 128  # and a union never has more
