@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from sklar.training.selector_training import inward_only, learn, train_selector
+from sklar.training.runtime import threads_for
+from sklar.training.selector_training import draw, inward_only, learn, train_selector
 from sklar.training.stage import SelectorSettings
 from tests.helpers import seeded
 from tests.training.stages import SETTINGS, small_stage
@@ -20,13 +21,13 @@ def test_problems_do_not_touch_each_other():
     both = small_stage()
     both.middle.zero_()
     x, y = both.folds.batch(5, both.folds.n_train, seeded(2))
-    learn(both, x, y, torch.tensor([-6.0, -6.0]), torch.tensor([-6.0, -6.0]))
+    learn(both, draw(both, x, y, torch.tensor([-6.0, -6.0]), torch.tensor([-6.0, -6.0])))
     moved = [p.grad.flatten(1).abs().sum(1) for p in both.selector.parameters()]
     assert all((m > 0).all() for m in moved)
     swapped = small_stage()
     x2, y2 = x.clone(), y.clone()
     x2[1], y2[1] = 0.0, 1 - y[1]
-    learn(swapped, x2, y2, torch.tensor([-6.0, -6.0]), torch.tensor([-6.0, -6.0]))
+    learn(swapped, draw(swapped, x2, y2, torch.tensor([-6.0, -6.0]), torch.tensor([-6.0, -6.0])))
     for p, q in zip(both.selector.parameters(), swapped.selector.parameters(), strict=True):
         torch.testing.assert_close(p.grad[0], q.grad[0])
 
@@ -57,9 +58,26 @@ def test_gates_sharpen_over_the_first_half():
     shares = []
     for sharpness in (1.0, 2.0):
         sharp.sharpness.fill_(sharpness)
-        shares.append(float(torch.cat([learn(sharp, x, y, low, low).flatten() for _ in range(10)]).mean()))
+        shares.append(float(torch.cat([draw(sharp, x, y, low, low).mask.flatten() for _ in range(10)]).mean()))
     # 6,400 gates: an error of at most .005; 5 errors, false alarm below 1e-6
     torch.testing.assert_close(torch.tensor(shares), torch.sigmoid(torch.tensor([1.5, 3.0])), rtol=0, atol=0.025)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+def test_a_second_thread_changes_nothing(k):
+    """Predictors that learn beside the selector, and those that learn before it, end with the same weights."""
+    before, low, trained = torch.get_num_threads(), torch.full((2,), -6.0), []
+    try:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            stage = small_stage(SelectorSettings(hidden=8, k=k, predictor=SETTINGS.predictor))
+            with threads_for(4):
+                train_selector(stage, 20, low, low, stage.folds.n_train)
+            assert (stage.meanwhile.pool is not None) == (threads == 2)
+            trained.append([*stage.selector.parameters(), *stage.predictors.judge.parameters()])
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(a, b) for a, b in zip(*trained, strict=True))
 
 
 def test_exactly_k_features():

@@ -64,6 +64,7 @@ class FoldPredictors:
         def step() -> None:
             x, y = self.folds.batch(self.rows, self.folds.n_train, self.generator)
             self.learn(x, y, random_masks(self.folds.gates.like(x), self.generator, self.settings.k) * alive)
+            self.remember()
 
         self.average = averaging(self.settings.average, n_steps)
         rise = min(self.settings.rise, 1 + n_steps // 5)
@@ -76,7 +77,10 @@ class FoldPredictors:
         repeat(step, n_steps, before, self.folds.x.device, self.generator)
 
     def learn(self, x: Tensor, y: Tensor, mask: Tensor) -> None:
-        """One step: rows (P, F, b, D), masks (P, F, b, d); each predictor learns from the folds that are not its."""
+        """One step: rows (P, F, b, D), masks (P, F, b, d); each predictor learns from the folds that are not its.
+
+        The judge does not change before `remember`.
+        """
         if self.folds.gates.forced is not None:
             mask = mask.masked_fill(self.folds.gates.forced, 1.0)
         inputs, y = (of_other_folds(t).flatten(0, 1) for t in (self.learner.inputs(x, mask), y))
@@ -86,8 +90,12 @@ class FoldPredictors:
         self.optimiser.zero_grad(set_to_none=True)
         with torch.no_grad():
             shrink_features(self.learner, self.optimiser.param_groups[0]["lr"] * self.sparsity)
-            average: list[Tensor] = list(self.judge.parameters())
-            torch._foreach_lerp_(average, list(self.learner.parameters()), 1 - self.average)
+
+    @torch.no_grad()
+    def remember(self) -> None:
+        """Let the judge follow the learner."""
+        average: list[Tensor] = list(self.judge.parameters())
+        torch._foreach_lerp_(average, list(self.learner.parameters()), 1 - self.average)
 
     def prune(self, folds: Folds, keep: Tensor) -> None:
         """Go on with the features (P, w) alone, which `folds` holds; what was learned about them is kept."""

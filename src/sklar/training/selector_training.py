@@ -6,6 +6,7 @@ The selector learns through predictors that it does not move; they learn on besi
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -50,7 +51,10 @@ def train_selector(
 
     def step() -> None:
         x, y = stage.folds.batch(stage.predictors.rows, among, stage.generator)
-        mask = learn(stage, x, y, low, high)
+        drawn = draw(stage, x, y, low, high)
+        masks = teaching_masks(drawn.mask.view(*x.shape[:3], -1), alive, bit_flips, stage.generator, s.predictor.k)
+        stage.meanwhile.start(stage.predictors.learn, x, y, masks)
+        learn(stage, drawn)
         stage.beside.join()
         for each in (optimiser, of_correlation):
             if each is not None:
@@ -61,7 +65,8 @@ def train_selector(
                 stage.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * sparsity, stage.folds.gates
             )
             torch._foreach_lerp_(averaged, weights, 1 - memory)
-        stage.predictors.learn(x, y, teaching_masks(mask, alive, bit_flips, stage.generator, s.predictor.k))
+        stage.meanwhile.join()
+        stage.predictors.remember()  # those that judged this step's flips
 
     def before(k: int) -> None:
         fade = cosine(k, n_steps)
@@ -86,31 +91,51 @@ def _renew_task(stage: Stage) -> None:
     stage.task.renew(output.flatten(0, 1), y.flatten())
 
 
-def learn(stage: Stage, x: Tensor, y: Tensor, low: Tensor, high: Tensor) -> Tensor:
-    """Put one step's gradients on selector and correlation; return the masks drawn, (P, F, b, d)."""
+class Drawn(NamedTuple):
+    """Rows of all problems and folds, one replica each, and the gates drawn for them."""
+
+    scores: Tensor  # (P, F b, d), with their graph
+    penalty: Tensor  # (P F, b, 1)
+    trial: Trial
+    features: Tensor | None  # to flip, (P F, b, K); None where features are swapped
+
+    @property
+    def mask(self) -> Tensor:
+        """(P F, b, d)."""
+        return self.trial.draw.mask
+
+
+def draw(stage: Stage, x: Tensor, y: Tensor, low: Tensor, high: Tensor) -> Drawn:
+    """Score rows (P, F, b, D) at random penalties, and draw their gates."""
     problems, n_folds, b, _ = x.shape
     mix = torch.rand(problems, n_folds * b, 1, generator=stage.generator, device=x.device)
     log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
     copula = None if stage.correlation is None else stage.beside.start(lambda: _copula(stage))
     scores = stage.scores(x.flatten(1, 2), log_penalty)
-    # Rows of fold f meet the predictor that never saw them: one replica for each problem and fold.
-    rows, labels = x.flatten(0, 1), y.flatten(0, 1)
     alpha = scores.detach().view(problems * n_folds, b, -1)
     stage.beside.join()
-    eligible = _eligible(stage, n_folds, b)
+    features = None
     with torch.no_grad():
         if stage.settings.k is None:
-            draw = draws.draw_gates(alpha * stage.sharpness, copula, stage.generator)
-            trial = Trial(stage.predictors.judge, stage.task.row_loss, rows, labels, draw)
-            index = draws.random_features(eligible, stage.settings.flips, stage.generator)
-            gain = exact_gains(stage, trial, index)
-            push = _flip_push(stage, gain, alpha, index, log_penalty.exp().view(problems * n_folds, b, 1))
+            gates = draws.draw_gates(alpha * stage.sharpness, copula, stage.generator)
+            features = draws.random_features(_eligible(stage, n_folds, b), stage.settings.flips, stage.generator)
         else:
-            draw = swaps.draw(alpha, stage.settings.k, stage.generator)
-            trial = Trial(stage.predictors.judge, stage.task.row_loss, rows, labels, draw)
-            push = _swap_push(stage, trial, alpha, eligible, stage.settings.k)
-    scores.backward(push.view_as(scores) / (n_folds * b))
-    return draw.mask.view(problems, n_folds, b, -1)
+            gates = swaps.draw(alpha, stage.settings.k, stage.generator)
+    # Rows of fold f meet the predictor that never saw them.
+    trial = Trial(stage.predictors.judge, stage.task.row_loss, x.flatten(0, 1), y.flatten(0, 1), gates)
+    return Drawn(scores, log_penalty.exp().view(problems * n_folds, b, 1), trial, features)
+
+
+def learn(stage: Stage, drawn: Drawn) -> None:
+    """Put one step's gradients on selector and correlation."""
+    scores, penalty, trial, features = drawn
+    alpha = scores.detach().view_as(trial.draw.mask)
+    with torch.no_grad():
+        if features is not None:
+            push = _flip_push(stage, exact_gains(stage, trial, features), alpha, features, penalty)
+        else:
+            push = _swap_push(stage, trial, alpha)
+    scores.backward(push.view_as(scores) / scores.shape[1])
 
 
 def _eligible(stage: Stage, n_folds: int, b: int) -> Tensor:
@@ -145,13 +170,13 @@ def _flip_push(stage: Stage, gain: Tensor, alpha: Tensor, index: Tensor, price: 
     return torch.zeros_like(alpha).scatter(-1, index, push * (alpha.shape[-1] / index.shape[-1]))
 
 
-def _swap_push(stage: Stage, trial: Trial, alpha: Tensor, free: Tensor, k: int) -> Tensor:
+def _swap_push(stage: Stage, trial: Trial, alpha: Tensor) -> Tensor:
     """What swaps gain, taken from features that leave and given to those that come: (P F, b, d)."""
-    d = alpha.shape[-1]
+    k, d = stage.settings.k or 0, alpha.shape[-1]
     count = min(stage.settings.flips, k, d - k)
     if count < 1:
         return torch.zeros_like(alpha)
-    push = swaps.push(trial, free, count, stage.generator)
+    push = swaps.push(trial, _eligible(stage, stage.folds.x.shape[1], alpha.shape[1]), count, stage.generator)
     return inward_only(push, alpha, swaps.bound_for(k, d, stage.settings.bound))
 
 

@@ -19,7 +19,7 @@ from sklar.training.folds import Folds
 from sklar.training.gate_correlation import GateCorrelation, Pull, block_pattern
 from sklar.training.objectives import Task
 from sklar.training.predictors import FoldPredictors, PredictorSettings
-from sklar.training.steps import Beside
+from sklar.training.steps import Beside, Meanwhile
 
 SHUT = -30.0  # the score of what only fills up the width
 DEFAULT_PULL = Pull(apart=0.05, together=0.4)
@@ -76,6 +76,7 @@ class Stage:
         self.selector.to(folds.x.device)
         self.correlation: GateCorrelation | None = None
         self.beside = Beside(folds.x.device)  # what concerns the correlation alone
+        self.meanwhile = Meanwhile(folds.x.device)  # what the predictors learn while flips are tried
         self.middle = torch.zeros(problems, 1, 1, device=folds.x.device)  # of the log-penalties
         self.sharpness = torch.ones((), device=folds.x.device)  # what scores are multiplied by before gates are drawn
         self.level = torch.zeros(problems, device=folds.x.device)  # that a score must exceed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 import torch
@@ -108,6 +109,34 @@ class Beside:
         if self.stream is not None and self.held:  # a graph must not wait for what it has not captured
             torch.cuda.current_stream().wait_stream(self.stream)
             self.held.clear()
+
+
+class Meanwhile:
+    """Longer work that runs beside the rest of a step: on a GPU as `Beside` does, on a CPU in a second thread.
+
+    A thread only where products are too small to be shared by several, and torch has been given one of them
+    (`runtime.threads_for`). An operation leaves the interpreter to the other thread while it computes.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        several = device.type == "cpu" and torch.get_num_threads() > 1
+        self.pool = ThreadPoolExecutor(1, initializer=lambda: torch.set_num_threads(1)) if several else None
+        self.running: Future[object] | None = None
+        self.beside = Beside(device)
+
+    def start(self, work: Callable[..., object], *inputs: Tensor) -> None:
+        """Begin; what it changes may be read after `join`."""
+        if self.pool is not None and torch.get_num_threads() == 1:
+            self.running = self.pool.submit(work, *inputs)
+        else:
+            self.beside.start(work, *inputs)
+
+    def join(self) -> None:
+        """Go on when it is done."""
+        running, self.running = self.running, None
+        if running is not None:
+            running.result()
+        self.beside.join()
 
 
 def adamw(
