@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     args = parser.parse_args(arguments)
     device = resolve_device(args.device)
-    widths, n, count, repeats = (args.widths, 8000, 100 if device.type == "cuda" else 10, 4)
+    widths, n, count, repeats = (args.widths, 8000, 100 if device.type == "cuda" else 40, 4)
     if args.quick:
         widths, n, count, repeats = [12], 200, 2, 1
     columns = ("training", "d", "with copula, ms", "without, ms", "ratio", "target")

@@ -21,7 +21,7 @@ def trial(replicas, n, d, hidden, outputs, strength=0.7):
     y = torch.randint(outputs, (replicas, n), generator=seeded(2))
     scores = torch.randn(replicas, n, d, generator=seeded(3))
     root = strength * torch.randn(replicas, d, 3, generator=seeded(5)).tanh() / 3**0.5
-    draw = draws.draw_gates(scores, draws.Copula.of(root), seeded(4))
+    draw = draws.draw_gates(scores, draws.correlated_noise(root, scores.shape[1], seeded(4)), seeded(4))
     return moved_to(Trial(judge, Task(outputs).row_loss, x, y, draw), DEVICE)
 
 

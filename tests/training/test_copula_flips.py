@@ -21,7 +21,9 @@ def trial(strength, of_input=None, replicas=2, n=30, d=6):
     y = torch.randint(2, (replicas, n), generator=seeded(2))
     scores = torch.randn(replicas, n, d, generator=seeded(3), dtype=torch.float64)
     root = strength * torch.randn(replicas, d, 2, generator=seeded(5), dtype=torch.float64).tanh()
-    return Trial(judge, LOSS, x, y, draws.draw_gates(scores, draws.Copula.of(root), seeded(4)))
+    return Trial(
+        judge, LOSS, x, y, draws.draw_gates(scores, draws.correlated_noise(root, x.shape[1], seeded(4)), seeded(4))
+    )
 
 
 def features(asked, count, seed=6):

@@ -30,8 +30,9 @@ def crossings(distance: Tensor, correlation: Tensor, index: Tensor, way: Tensor,
     pair_way : (R, n, 2), the move of the first two of `index`: latent l moves by the sum of both
     """
     _, n, d = distance.shape
-    itself = torch.eye(d, dtype=torch.bool, device=distance.device)
-    strongest = correlation.abs().masked_fill_(itself, 0).amax(-1)  # (R, d)
+    others = correlation.clone()  # no latent crosses by its own move
+    others.diagonal(dim1=1, dim2=2).zero_()
+    strongest = others.abs().amax(-1)  # (R, d)
     furthest = torch.maximum(way.abs().amax(-1), pair_way.abs().sum(-1))  # (R, n)
     can_cross = distance.abs() <= furthest.unsqueeze(-1) * strongest.unsqueeze(1)
     place = can_cross.flatten().nonzero().squeeze(1)  # (N,)
@@ -42,12 +43,12 @@ def crossings(distance: Tensor, correlation: Tensor, index: Tensor, way: Tensor,
 
     fixed = of_row(index)  # (N, K)
     entry = ((row // n * d + gate) * d).unsqueeze(-1) + fixed
-    pull = correlation.flatten().index_select(0, entry.flatten()).view_as(entry)
-    moved = torch.cat([pull * of_row(way), (pull[:, :2] * of_row(pair_way)).sum(1, keepdim=True)], 1)
-    other = fixed != gate.unsqueeze(-1)
-    other = torch.cat([other, other[:, :2].all(1, keepdim=True)], 1)
+    pull = others.flatten().index_select(0, entry.flatten()).view_as(entry)
+    of_pair = (pull[:, :2] * of_row(pair_way)).sum(1)
+    of_pair *= (fixed[:, :2] != gate.unsqueeze(-1)).all(1)  # nor by that of its partner
+    moved = torch.cat([pull * of_row(way), of_pair.unsqueeze(-1)], 1)  # (N, K + 1)
     apart = distance.flatten().index_select(0, place).unsqueeze(-1)
-    crossed = ((moved > apart) != (apart < 0)) & other  # (N, K + 1)
-    move, which = crossed.T.nonzero().unbind(1)
-    sign = torch.where(apart.squeeze(-1) < 0, -1.0, 1.0).to(distance.dtype)
+    shuts = apart < 0
+    move, which = ((moved > apart) != shuts).T.nonzero().unbind(1)
+    sign = torch.where(shuts.squeeze(-1), -1.0, 1.0).to(distance.dtype)
     return Crossings(move, *(values.index_select(0, which) for values in (row, gate, sign)))

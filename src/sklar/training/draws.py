@@ -11,27 +11,26 @@ from torch import Tensor
 from sklar.training import gradients
 
 
-class Copula(NamedTuple):
-    """The correlation of the gates, R = root root^T + diag(deviation^2)."""
+class Noise(NamedTuple):
+    """Correlated draws of standard normals."""
 
-    root: Tensor  # (R, d, p)
-    deviation: Tensor  # of each latent's own noise, (R, 1, d)
+    q: Tensor  # (R, n, d)
     correlation: Tensor  # (R, d, d)
 
-    @classmethod
-    def of(cls, root: Tensor) -> Copula:
-        """With the root (R, d, p) of everything off the diagonal."""
-        own = (1 - root.square().sum(-1)).clamp_min(0)
-        return cls(root, own.sqrt().unsqueeze(1), torch.baddbmm(torch.diag_embed(own), root, root.mT))
 
-    def for_folds(self, folds: int) -> Copula:
-        """The same for every fold of a problem: P replicas become P F."""
-        return Copula(*(part.repeat_interleave(folds, 0) for part in self))
+def correlated_noise(root: Tensor, n: int, generator: torch.Generator, folds: int = 1) -> Noise:
+    """Draws q ~ N(0, R) for n rows of each replica, R = root root^T off the diagonal.
 
-    def noise(self, like: Tensor, generator: torch.Generator) -> Tensor:
-        """q ~ N(0, R) for the rows of `like` (R, n, d)."""
-        xi = _normal(like, self.root.shape[-1], generator)
-        return torch.baddbmm(self.deviation * _normal(like, like.shape[-1], generator), xi, self.root.mT)
+    root : (P, d, p), of P problems; all folds of a problem, its replicas, share one
+    """
+    own = (1 - root.square().sum(-1)).clamp_min(0)  # variance of each latent's own noise
+    parts = root, own.sqrt().unsqueeze(1), torch.baddbmm(torch.diag_embed(own), root, root.mT)
+    root, deviation, correlation = (part.unsqueeze(1).expand(-1, folds, -1, -1).flatten(0, 1) for part in parts)
+    xi, eps = (
+        torch.randn(len(root), n, width, generator=generator, device=root.device, dtype=root.dtype)
+        for width in (root.shape[-1], root.shape[-2])
+    )
+    return Noise(torch.baddbmm(deviation * eps, xi, root.mT), correlation)
 
 
 class Latents(NamedTuple):
@@ -48,13 +47,13 @@ class Draw(NamedTuple):
     latents: Latents | None = None
 
 
-def draw_gates(scores: Tensor, copula: Copula | None, generator: torch.Generator) -> Draw:
-    """Gates open with probability sigmoid(alpha), correlated if a copula is given."""
-    if copula is None:
-        noise = torch.rand(scores.shape, generator=generator, device=scores.device)
-        return Draw((noise < torch.sigmoid(scores)).to(scores.dtype))
-    distance = gradients.thresholds(scores) - copula.noise(scores, generator)
-    return Draw((distance < 0).to(scores.dtype), Latents(distance, copula.correlation))
+def draw_gates(scores: Tensor, noise: Noise | None, generator: torch.Generator) -> Draw:
+    """Gates open with probability sigmoid(alpha), correlated as the noise is; without it, independent."""
+    if noise is None:
+        uniform = torch.rand(scores.shape, generator=generator, device=scores.device)
+        return Draw((uniform < torch.sigmoid(scores)).to(scores.dtype))
+    distance = gradients.thresholds(scores) - noise.q
+    return Draw((distance < 0).to(scores.dtype), Latents(distance, noise.correlation))
 
 
 def random_features(eligible: Tensor, count: int, generator: torch.Generator) -> Tensor:
@@ -67,8 +66,3 @@ def random_features(eligible: Tensor, count: int, generator: torch.Generator) ->
     if keys.device.type == "cpu":  # the same, several times as fast for rows so short
         return torch.from_numpy(np.argsort(keys.numpy(), axis=-1)[..., :count].copy())
     return keys.topk(count, dim=-1, largest=False).indices
-
-
-def _normal(like: Tensor, width: int, generator: torch.Generator) -> Tensor:
-    """Standard normal draws for the rows of `like`: (R, n, width)."""
-    return torch.randn(*like.shape[:2], width, generator=generator, device=like.device, dtype=like.dtype)

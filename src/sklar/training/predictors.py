@@ -19,7 +19,7 @@ from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.folds import Folds, of_other_folds
 from sklar.training.group_lasso import shrink_features
 from sklar.training.objectives import Task
-from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
+from sklar.training.steps import adamw, averaging, cosine, move, repeat, set_learning_rate
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,7 @@ class FoldPredictors:
         inputs, y = (of_other_folds(t).flatten(0, 1) for t in (self.learner.inputs(x, mask), y))
         loss = self.task.row_loss(self.learner.after_first(self.learner.first(inputs)), y).mean(-1).sum()
         loss.backward()
-        self.optimiser.step()
-        self.optimiser.zero_grad(set_to_none=True)
+        move(self.optimiser)
         with torch.no_grad():
             shrink_features(self.learner, self.optimiser.param_groups[0]["lr"] * self.sparsity)
 

@@ -16,7 +16,7 @@ from sklar.training.copula_flips import copula_flips
 from sklar.training.group_lasso import shrink_inputs
 from sklar.training.predictors import teaching_masks
 from sklar.training.stage import Stage
-from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
+from sklar.training.steps import adamw, averaging, cosine, move, repeat, set_learning_rate
 from sklar.training.trial import Trial
 
 Report = Callable[[], object]  # told of every step that was done
@@ -55,16 +55,15 @@ def train_selector(
         masks = teaching_masks(drawn.mask.view(*x.shape[:3], -1), alive, bit_flips, stage.generator, s.predictor.k)
         stage.meanwhile.start(stage.predictors.learn, x, y, masks)
         learn(stage, drawn)
-        stage.beside.join()
-        for each in (optimiser, of_correlation):
-            if each is not None:
-                each.step()
-                each.zero_grad(set_to_none=True)
+        if of_correlation is not None:
+            stage.beside.start(lambda: move(of_correlation))
+        move(optimiser)
         with torch.no_grad():
             shrink_inputs(
                 stage.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * sparsity, stage.folds.gates
             )
             torch._foreach_lerp_(averaged, weights, 1 - memory)
+        stage.beside.join()
         stage.meanwhile.join()
         stage.predictors.remember()  # those that judged this step's flips
 
@@ -110,14 +109,14 @@ def draw(stage: Stage, x: Tensor, y: Tensor, low: Tensor, high: Tensor) -> Drawn
     problems, n_folds, b, _ = x.shape
     mix = torch.rand(problems, n_folds * b, 1, generator=stage.generator, device=x.device)
     log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
-    copula = None if stage.correlation is None else stage.beside.start(lambda: _copula(stage))
+    noise = None if stage.correlation is None else stage.beside.start(lambda: _noise(stage, b))
     scores = stage.scores(x.flatten(1, 2), log_penalty)
     alpha = scores.detach().view(problems * n_folds, b, -1)
     stage.beside.join()
     features = None
     with torch.no_grad():
         if stage.settings.k is None:
-            gates = draws.draw_gates(alpha * stage.sharpness, copula, stage.generator)
+            gates = draws.draw_gates(alpha * stage.sharpness, noise, stage.generator)
             features = draws.random_features(_eligible(stage, n_folds, b), stage.settings.flips, stage.generator)
         else:
             gates = swaps.draw(alpha, stage.settings.k, stage.generator)
@@ -155,10 +154,10 @@ def exact_gains(stage: Stage, trial: Trial, index: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def _copula(stage: Stage) -> draws.Copula:
-    """The present correlation of the gates, for every problem and fold."""
+def _noise(stage: Stage, b: int) -> draws.Noise:
+    """Noise for b rows of every problem and fold, with the present correlation of the gates."""
     assert stage.correlation is not None
-    return draws.Copula.of(stage.correlation.root()).for_folds(stage.folds.x.shape[1])
+    return draws.correlated_noise(stage.correlation.root(), b, stage.generator, stage.folds.x.shape[1])
 
 
 def _flip_push(stage: Stage, gain: Tensor, alpha: Tensor, index: Tensor, price: Tensor) -> Tensor:

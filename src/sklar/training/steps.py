@@ -155,6 +155,12 @@ def adamw(
     )
 
 
+def move(optimiser: torch.optim.Optimizer) -> None:
+    """Step by the gradients, and drop them."""
+    optimiser.step()
+    optimiser.zero_grad(set_to_none=True)
+
+
 def set_learning_rate(optimiser: torch.optim.Optimizer, learning_rate: float) -> None:
     """Change the rate in place, so that a captured graph sees it."""
     for group in optimiser.param_groups:
