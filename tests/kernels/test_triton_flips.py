@@ -20,8 +20,8 @@ def trial(replicas, n, d, hidden, outputs, strength=0.7):
     x = torch.randn(replicas, n, d, generator=seeded(1))
     y = torch.randint(outputs, (replicas, n), generator=seeded(2))
     scores = torch.randn(replicas, n, d, generator=seeded(3))
-    root = strength * torch.randn(replicas, d, 3, generator=seeded(5)).tanh() / 3**0.5
-    draw = draws.draw_gates(scores, draws.correlated_noise(root, scores.shape[1], seeded(4)), seeded(4))
+    noise = draws.correlated_noise(strength * torch.randn(replicas, d, 3, generator=seeded(5)), n, seeded(4))
+    draw = draws.draw_gates(scores, noise, seeded(4))
     return moved_to(Trial(judge, Task(outputs).row_loss, x, y, draw), DEVICE)
 
 
@@ -49,7 +49,7 @@ def test_fused_flips(replicas, n, d, hidden, outputs, count):
     plain = copula_flips.by_masks(asked, asked.draw.latents, index)
     exact = moved_to(asked, torch.float64)
     exact = copula_flips.by_masks(exact, exact.draw.latents, index)
-    for truth, torchs, ours in zip(exact, plain, fused, strict=True):
+    for truth, torchs, ours in zip(*((flips.gain, flips.mixed) for flips in (exact, plain, fused)), strict=True):
         scale = truth.norm().clamp_min(1e-3)
         # of a few numbers no average can be taken: there, some units in the last place of losses of order 1
         least = 4e-7 * truth.numel() ** 0.5 / scale

@@ -26,7 +26,15 @@ class CopulaFlips(NamedTuple):
     """What flips and pair flips say."""
 
     gain: Tensor  # loss with gate i shut minus loss with it open, latent i at its threshold: (R, n, K)
-    mixed: Tensor  # f11 - f10 - f01 + f00 of the loss, latents i and j at their thresholds: (R, n)
+    # of the first two, both latents at their thresholds, but for one sign:
+    neither: Tensor  # loss with neither gate flipped, (R, n)
+    others: Tensor  # loss with one flipped, the other, both, (R, n, 3)
+
+    @property
+    def mixed(self) -> Tensor:
+        """f11 - f10 - f01 + f00 of the loss: (R, n)."""
+        one, other, both = self.others.unbind(-1)
+        return self.neither - one - other + both
 
 
 def copula_flips(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
@@ -45,7 +53,7 @@ def by_kernel(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
     outputs = _triton.flips_at_thresholds(*latents, trial.x, index, layers)
     losses = trial.loss(outputs, trial.y.unsqueeze(-1).expand(outputs.shape[:-1]))
     shut, opened = losses[..., : count + 1], losses[..., count + 1 :]
-    return CopulaFlips(shut[..., :count] - opened[..., :count], _mixed(shut[..., count], opened[..., count:]))
+    return CopulaFlips(shut[..., :count] - opened[..., :count], shut[..., count], opened[..., count:])
 
 
 def _fits_a_kernel(trial: Trial) -> bool:
@@ -69,7 +77,7 @@ def by_masks(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
     opened[:, :, :count] += hidden[:, :, :count]
     opened[:, :, count:] += hidden[:, :, count:]
     shut, opened = trial.losses(hidden), trial.losses(opened)
-    return CopulaFlips(shut[..., :count] - opened[..., :count], _mixed(shut[..., count], opened[..., count:]))
+    return CopulaFlips(shut[..., :count] - opened[..., :count], shut[..., count], opened[..., count:])
 
 
 def by_changes(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
@@ -83,8 +91,9 @@ def by_changes(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
         drawn = _move(trial, found, flipped, drawn)
     losses = trial.losses(flipped)
     sign = 2 * mask.gather(-1, index) - 1  # -1: the flip opens the gate
-    mixed = _mixed(drawn[..., count], losses[..., count:]) * sign[..., 0] * sign[..., 1]
-    return CopulaFlips((losses[..., :count] - drawn[..., :count]) * sign, mixed)
+    of_pair = sign[..., 0] * sign[..., 1]
+    others = losses[..., count:] * of_pair.unsqueeze(-1)
+    return CopulaFlips((losses[..., :count] - drawn[..., :count]) * sign, drawn[..., count] * of_pair, others)
 
 
 def _flip_steps(trial: Trial, mask: Tensor, index: Tensor) -> Tensor:
@@ -99,12 +108,6 @@ def _ways_of_pair(latents: Latents, index: Tensor, way: Tensor) -> Tensor:
     """How far the first two latents pull the others when both are put at their thresholds: (R, n, 2)."""
     r = latents.correlation.flatten(1).gather(1, index[..., 0] * latents.distance.shape[-1] + index[..., 1])
     return torch.stack(gradients.ways_of_pair(way[..., 0], way[..., 1], r), dim=-1)
-
-
-def _mixed(neither: Tensor, others: Tensor) -> Tensor:
-    """The mixed difference of losses with neither of two gates flipped (R, n) and one, the other, both (R, n, 3)."""
-    one, other, both = others.unbind(-1)
-    return neither - one - other + both
 
 
 def _move(trial: Trial, found: Crossings, flipped: Tensor, drawn: Tensor) -> Tensor:

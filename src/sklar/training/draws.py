@@ -18,19 +18,26 @@ class Noise(NamedTuple):
     correlation: Tensor  # (R, d, d)
 
 
-def correlated_noise(root: Tensor, n: int, generator: torch.Generator, folds: int = 1) -> Noise:
-    """Draws q ~ N(0, R) for n rows of each replica, R = root root^T off the diagonal.
+def correlated_noise(loadings: Tensor, n: int, generator: torch.Generator, folds: int = 1) -> Noise:
+    """Draws q ~ N(0, R) for n rows of each replica, R = Norm(L L^T + I).
 
-    root : (P, d, p), of P problems; all folds of a problem, its replicas, share one
+    loadings : (P, d, p), of P problems; all folds of a problem, its replicas, share them
     """
-    own = (1 - root.square().sum(-1)).clamp_min(0)  # variance of each latent's own noise
-    parts = root, own.sqrt().unsqueeze(1), torch.baddbmm(torch.diag_embed(own), root, root.mT)
-    root, deviation, correlation = (part.unsqueeze(1).expand(-1, folds, -1, -1).flatten(0, 1) for part in parts)
+    own = own_deviation(loadings)
+    root = loadings * own
+    correlation = root @ root.mT
+    correlation.diagonal(dim1=1, dim2=2).fill_(1.0)
+    own, root = (part.unsqueeze(1).expand(-1, folds, -1, -1).flatten(0, 1).mT for part in (own, root))
     xi, eps = (
         torch.randn(len(root), n, width, generator=generator, device=root.device, dtype=root.dtype)
-        for width in (root.shape[-1], root.shape[-2])
+        for width in root.shape[1:]
     )
-    return Noise(torch.baddbmm(deviation * eps, xi, root.mT), correlation)
+    return Noise(torch.baddbmm(own * eps, xi, root), correlation.repeat_interleave(folds, 0))
+
+
+def own_deviation(loadings: Tensor) -> Tensor:
+    """The share of each latent's deviation that is its own noise, 1 / sqrt(|L_i|^2 + 1): (P, d, 1)."""
+    return (loadings.square().sum(-1, keepdim=True) + 1).rsqrt()
 
 
 class Latents(NamedTuple):

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from sklar.model.blocks import correlated_blocks
+from sklar.training.draws import own_deviation
 
 # Gates that are correlated more than this exclude each other.
 EXCLUDING = -0.5
@@ -54,11 +55,8 @@ class GateCorrelation(nn.Module):
 
     def root(self) -> Tensor:
         """L_i / sqrt(|L_i|^2 + 1): R = root root^T off the diagonal: (P, d, p)."""
-        return self.patterned() / self.length()
-
-    def length(self) -> Tensor:
-        """sqrt(|L_i|^2 + 1): (P, d, 1)."""
-        return (self.patterned().square().sum(-1, keepdim=True) + 1).sqrt()
+        loadings = self.patterned()
+        return loadings * own_deviation(loadings)
 
     @torch.no_grad()
     def substitutes(self) -> Tensor:
@@ -83,15 +81,16 @@ class GateCorrelation(nn.Module):
         total = mixed.new_zeros(problems, d * d).scatter_add_(1, cell, mixed)
         count = torch.zeros_like(total).scatter_add_(1, cell, torch.ones_like(mixed))
         mean = (total / count.clamp_min_(1)).view(problems, d, d)
-        length = self.length()
-        root = self.patterned() / length
+        loadings = self.patterned()
+        own = own_deviation(loadings)
+        root = loadings * own
         correlation = root @ root.mT
         toward_zero = torch.where(correlation < 0, self.pull.apart, self.pull.together) * correlation
         of_r = mean + mean.mT + 2 * toward_zero  # R_ij and R_ji are one number
         of_r.diagonal(dim1=1, dim2=2).zero_()
-        # R = root root^T: of_root = of_r root; root = L / length: its part along the root leaves the length alone
+        # R = root root^T: of_root = of_r root; root = L / sqrt(|L|^2 + 1): its part along the root leaves that alone
         of_root = of_r @ root
-        gradient = (of_root - root * (root * of_root).sum(-1, keepdim=True)) / length
+        gradient = (of_root - root * (root * of_root).sum(-1, keepdim=True)) * own
         self.loadings.grad = gradient if self.pattern is None else gradient * self.pattern
 
 

@@ -6,13 +6,14 @@ The selector learns through predictors that it does not move; they learn on besi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from sklar.training import draws, flips, swaps
-from sklar.training.copula_flips import copula_flips
+from sklar.training.copula_flips import CopulaFlips, copula_flips
 from sklar.training.group_lasso import shrink_inputs
 from sklar.training.predictors import teaching_masks
 from sklar.training.stage import Stage
@@ -148,16 +149,21 @@ def exact_gains(stage: Stage, trial: Trial, index: Tensor) -> Tensor:
     """What K features a row gain (P F, b, K); pair flips put a step's gradient on the correlation besides."""
     if stage.correlation is None or trial.draw.latents is None:
         return flips.gains(trial, index)
-    gain, mixed = copula_flips(trial, trial.draw.latents, index)  # the first two are a random pair
-    stage.beside.start(stage.correlation.learn, index[..., :2], mixed)
-    return gain
+    found = copula_flips(trial, trial.draw.latents, index)  # the first two are a random pair
+    stage.beside.start(partial(_learn_pairs, stage), index, *found)
+    return found.gain
+
+
+def _learn_pairs(stage: Stage, index: Tensor, *found: Tensor) -> None:
+    assert stage.correlation is not None
+    stage.correlation.learn(index[..., :2], CopulaFlips(*found).mixed)
 
 
 @torch.no_grad()
 def _noise(stage: Stage, b: int) -> draws.Noise:
     """Noise for b rows of every problem and fold, with the present correlation of the gates."""
     assert stage.correlation is not None
-    return draws.correlated_noise(stage.correlation.root(), b, stage.generator, stage.folds.x.shape[1])
+    return draws.correlated_noise(stage.correlation.patterned(), b, stage.generator, stage.folds.x.shape[1])
 
 
 def _flip_push(stage: Stage, gain: Tensor, alpha: Tensor, index: Tensor, price: Tensor) -> Tensor:
