@@ -28,8 +28,8 @@ LARGEST_SCORE = 15.0
 
 def thresholds(scores: Tensor) -> Tensor:
     """c = Phi^-1(1 - p), p = sigmoid(alpha): the gate is open where its latent exceeds it."""
-    # 2 p - 1 = tanh(alpha / 2); erfinv is quicker than ndtri
-    return torch.tanh(scores.clamp(-LARGEST_SCORE, LARGEST_SCORE) / 2).erfinv_().mul_(-math.sqrt(2))
+    p = torch.sigmoid_(scores.clamp(-LARGEST_SCORE, LARGEST_SCORE))
+    return p.mul_(2).sub_(1).erfinv_().mul_(-math.sqrt(2))  # half the cost of ndtri on a CPU
 
 
 def at_threshold(q: Tensor, c: Tensor, correlation: Tensor, index: Tensor) -> Tensor:
