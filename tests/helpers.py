@@ -7,6 +7,7 @@ chance that a *correct* program fails it on a fresh seed: FALSE_ALARM a test, sh
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -31,6 +32,17 @@ def assert_plausible(p_values):
     p_values = np.atleast_1d(np.asarray(p_values, dtype=float)).ravel()
     assert not np.isnan(p_values).any()
     assert p_values.min() > FALSE_ALARM / p_values.size
+
+
+@contextmanager
+def threads(n):
+    """Inside, torch has n CPU threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(n)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def seeded(seed=0):

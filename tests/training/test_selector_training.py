@@ -6,7 +6,7 @@ import torch
 from sklar.training.runtime import threads_for
 from sklar.training.selector_training import draw, inward_only, learn, train_selector
 from sklar.training.stage import SelectorSettings
-from tests.helpers import seeded
+from tests.helpers import seeded, threads
 from tests.training.stages import SETTINGS, small_stage
 
 
@@ -66,17 +66,14 @@ def test_gates_sharpen_over_the_first_half():
 @pytest.mark.parametrize("k", [None, 2])
 def test_a_second_thread_changes_nothing(k):
     """Predictors that learn beside the selector, and those that learn before it, end with the same weights."""
-    before, low, trained = torch.get_num_threads(), torch.full((2,), -6.0), []
-    try:
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
+    low, trained = torch.full((2,), -6.0), []
+    for n in (1, 2):
+        with threads(n):
             stage = small_stage(SelectorSettings(hidden=8, k=k, predictor=SETTINGS.predictor))
             with threads_for(4):
                 train_selector(stage, 20, low, low, stage.folds.n_train)
-            assert (stage.meanwhile.pool is not None) == (threads == 2)
-            trained.append([*stage.selector.parameters(), *stage.predictors.judge.parameters()])
-    finally:
-        torch.set_num_threads(before)
+        assert (stage.meanwhile.pool is not None) == (n == 2)
+        trained.append([*stage.selector.parameters(), *stage.predictors.judge.parameters()])
     assert all(torch.equal(a, b) for a, b in zip(*trained, strict=True))
 
 

@@ -7,6 +7,7 @@ import torch
 
 from sklar.training.runtime import threads_for
 from sklar.training.steps import Beside, Meanwhile, repeat
+from tests.helpers import threads
 
 
 def test_on_a_cpu_work_is_done_at_once():
@@ -17,48 +18,39 @@ def test_on_a_cpu_work_is_done_at_once():
     beside.join()
 
 
-@pytest.fixture
-def two_threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
-
-
-def test_a_cpu_uses_a_second_thread_where_products_use_one(two_threads):
-    meanwhile, ran = Meanwhile(torch.device("cpu")), []
+def test_a_cpu_uses_a_second_thread_where_products_use_one():
+    ran = []
 
     def work(x):
         ran.append((threading.get_ident(), torch.get_num_threads(), x.item(), torch.is_grad_enabled()))
 
-    meanwhile.start(work, torch.ones(()))
-    meanwhile.join()
-    with threads_for(16), torch.no_grad():
-        meanwhile.start(work, torch.zeros(()))
+    with threads(2):
+        meanwhile = Meanwhile(torch.device("cpu"))
+        meanwhile.start(work, torch.ones(()))
         meanwhile.join()
+        with threads_for(16), torch.no_grad():
+            meanwhile.start(work, torch.zeros(()))
+            meanwhile.join()
+        assert torch.get_num_threads() == 2
     (here, *of_here), (there, *of_there) = ran
     assert here == threading.get_ident() != there
     assert of_here == [2, 1.0, True]
     assert of_there == [1, 0.0, True]
-    assert torch.get_num_threads() == 2
 
 
 def test_one_thread_stays_alone():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
+    with threads(1):
         assert Meanwhile(torch.device("cpu")).pool is None
-    finally:
-        torch.set_num_threads(before)
 
 
-def test_an_error_beside_is_not_lost(two_threads):
-    meanwhile = Meanwhile(torch.device("cpu"))
-    with threads_for(16):
-        meanwhile.start(lambda: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            meanwhile.join()
-        meanwhile.join()  # and is told once
+def test_an_error_beside_is_not_lost():
+    with threads(2):
+        meanwhile = Meanwhile(torch.device("cpu"))
+        with threads_for(16):
+            meanwhile.start(lambda: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                meanwhile.join()
+            meanwhile.join()  # and is told once
 
 
 @pytest.mark.gpu

@@ -155,6 +155,7 @@ def exact_gains(stage: Stage, trial: Trial, index: Tensor) -> Tensor:
 
 
 def _learn_pairs(stage: Stage, index: Tensor, *found: Tensor) -> None:
+    """Put a step's gradient on the correlation; `found` are the parts of a `CopulaFlips`."""
     assert stage.correlation is not None
     stage.correlation.learn(index[..., :2], CopulaFlips(*found).mixed)
 
