@@ -1,9 +1,9 @@
 """Line 3: masks from correlated noise, with gradient: L xi + sigma * eps against the paper's Cholesky factorisation.
 
-Both start from the same loadings and sigma of every row, end in a relaxed mask, and run backward to both. The paper's
-pipeline is Algorithm 1 as printed. Both get the same number of runs, of which the quickest counts. Where a whole
-batch of the rival's d x d matrices would not fit, it is timed on fewer rows and scaled in proportion; the output says
-so, and gives its time per row at half as many rows, to show whether proportion holds.
+Both start from the same head of every row (loadings and sigma before their activations), end in a mask, and run
+backward. The paper's pipeline is Algorithm 1 as printed. Both get the same number of runs, of which the quickest
+counts. Where a whole batch of the rival's d x d matrices would not fit, it is timed on fewer rows and scaled in
+proportion; the output says so, and gives its time per row at half as many rows, to show whether proportion holds.
 
     python benchmarks/bench_copula.py
 """
@@ -18,50 +18,42 @@ from measure import line, quickest, replayed, table
 from torch import Tensor
 
 from sklar import kernels
-from sklar.model.copula import logistic, standard_draw
-from sklar.model.covariance import LowRank
+from sklar.model.copula import logistic
 from sklar.training.runtime import resolve_device
 
 TARGETS = {("cpu", 100): 40, ("cpu", 784): 200, ("cuda", 784): 500}
 LARGEST_BATCH_ENTRIES = 2e7  # of Sigma, for the rival: beyond, fewer rows are timed
 
 
-def ours(loadings: Tensor, sigma: Tensor) -> Tensor:
-    return logistic(standard_draw(LowRank(loadings, sigma), tuple(sigma.shape[:-1])))
-
-
-def papers(loadings: Tensor, sigma: Tensor) -> Tensor:
-    """Algorithm 1: Sigma, its Cholesky factor V, q = V zeta, u_i = Phi(q_i / sqrt(Sigma_ii))."""
+def papers(head: Tensor, rank: int) -> Tensor:
+    """Algorithm 1: Sigma, its Cholesky factor V, q = V zeta, u_i = Phi(q_i / sqrt(Sigma_ii)); then a relaxed mask."""
+    parts = head.unflatten(-1, (rank + 1, -1))
+    loadings, sigma = parts[:, :rank].tanh().mT, parts[:, rank].relu()
     covariance = loadings @ loadings.mT + torch.diag_embed(sigma.square())
     factor = torch.linalg.cholesky(covariance)
     q = (factor @ torch.randn_like(sigma).unsqueeze(-1)).squeeze(-1)
-    return logistic(q / covariance.diagonal(dim1=-2, dim2=-1).sqrt())
+    return torch.sigmoid(logistic(q / covariance.diagonal(dim1=-2, dim2=-1).sqrt()))
 
 
-def mask_of(pipeline: Callable[[Tensor, Tensor], Tensor]) -> Callable[[Tensor, Tensor], Tensor]:
-    """The rival's noise made a relaxed mask, as ours is."""
-    return lambda loadings, sigma: torch.sigmoid(pipeline(loadings, sigma))
+def ours(head: Tensor, rank: int) -> Tensor:
+    """From the head to the mask in one pass, as joint training draws it."""
+    rows, d = head.shape[0], head.shape[1] // (rank + 1)
+    eps, xi = torch.randn(rows, d, device=head.device), torch.randn(rows, rank, device=head.device)
+    return kernels.low_rank_mask(torch.zeros_like(eps), head, xi, eps, 1.0)
 
 
-def our_mask(loadings: Tensor, sigma: Tensor) -> Tensor:
-    """From loadings to the mask in one pass, as joint training draws it."""
-    parts = LowRank(loadings, sigma).parts(tuple(sigma.shape[:-1]))
-    return kernels.low_rank_mask(torch.zeros_like(sigma), loadings, sigma, *parts, 1.0)
-
-
-def parameters(rows: int, d: int, rank: int, device: str | torch.device = "cpu") -> tuple[Tensor, Tensor]:
+def head_of(rows: int, d: int, rank: int) -> Tensor:
     generator = torch.Generator().manual_seed(0)
-    loadings = torch.randn(rows, d, rank, generator=generator).tanh_()
-    sigma = 0.5 + torch.rand(rows, d, generator=generator)
-    return loadings.to(device).requires_grad_(), sigma.to(device).requires_grad_()
+    loadings, sigma = torch.randn(rows, d * rank, generator=generator), torch.rand(rows, d, generator=generator)
+    return torch.cat([loadings, 0.5 + sigma], dim=-1)
 
 
-def work_of(pipeline: Callable[[Tensor, Tensor], Tensor], rows: int, d: int, rank: int, device: torch.device):
-    loadings, sigma = parameters(rows, d, rank, device)
+def work_of(pipeline: Callable[[Tensor, int], Tensor], rows: int, d: int, rank: int, device: torch.device):
+    head = head_of(rows, d, rank).to(device).requires_grad_()
 
     def work() -> None:
-        loadings.grad = sigma.grad = None
-        pipeline(loadings, sigma).sum().backward()
+        head.grad = None
+        pipeline(head, rank).sum().backward()
 
     return work
 
@@ -70,9 +62,9 @@ def compare(batch: int, d: int, rank: int, repeats: int, device: torch.device) -
     largest = LARGEST_BATCH_ENTRIES * (40 if device.type == "cuda" else 1)
     rows = max(1, min(batch, int(largest / d**2)))
     half = max(1, rows // 2)
-    rivals = [work_of(our_mask, batch, d, rank, device), work_of(mask_of(papers), rows, d, rank, device)]
+    rivals = [work_of(ours, batch, d, rank, device), work_of(papers, rows, d, rank, device)]
     if rows < batch:
-        rivals.append(work_of(mask_of(papers), half, d, rank, device))
+        rivals.append(work_of(papers, half, d, rank, device))
     if device.type == "cuda":  # as training runs it; the rival's time is not in its launches
         rivals[0] = replayed(rivals[0])
     fast, *slow = quickest(rivals, device, repeats)

@@ -36,7 +36,7 @@ def test_without_triton_forcing_it_says_so(monkeypatch):
 
 
 def test_what_no_kernel_covers_takes_the_reference():
-    """float64, draws that want a gradient, loadings shared by all rows."""
+    """float64, draws that want a gradient, no rows."""
     pytest.importorskip("triton")
     with kernels.using("triton"):
         kernels.relaxed_topk(torch.zeros(2, 3, dtype=torch.float64), 1, 1.0, 1.0)
@@ -44,7 +44,5 @@ def test_what_no_kernel_covers_takes_the_reference():
         zeta = torch.ones(1, 1, 2, requires_grad=True)
         kernels.full_draw(torch.ones(1, 1, 1), torch.zeros(1, 1, 4), torch.ones(1, 1, 4), zeta, "relu")
         assert kernels.which_ran("full_draw") == "reference"
-        kernels.low_rank_mask(
-            torch.zeros(4, 2), torch.zeros(2, 1), torch.ones(2), torch.zeros(4, 1), torch.zeros(4, 2), 1.0
-        )
+        kernels.low_rank_mask(torch.zeros(0, 2), torch.zeros(0, 4), torch.zeros(0, 1), torch.zeros(0, 2), 1.0)
         assert kernels.which_ran("low_rank_mask") == "reference"

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck
 
+from sklar import kernels
 from sklar.kernels import reference
 from tests.helpers import PEAK, run_python, seeded
 
@@ -44,24 +45,38 @@ def test_the_adjoint_of_the_top_k_steps(k, tiny_chunks):
     assert gradcheck(lambda keys: reference.relaxed_topk(keys, k, 0.5, 0.5**0.5), (doubles(7, 5),))
 
 
-@pytest.mark.parametrize(("of_loadings", "of_sigma"), [((6, 5, 2), (6, 5)), ((5, 2), (5,))])
-def test_the_low_rank_mask_is_hard_forward_and_relaxed_backward(of_loadings, of_sigma):
-    """With loadings and sigma of every row's own, and with those that all rows share."""
-    scores, loadings = doubles(6, 5), doubles(*of_loadings, seed=1)
-    sigma = (doubles(*of_sigma, seed=2).detach().abs() + 0.1).requires_grad_()
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_the_low_rank_mask_is_hard_forward_and_relaxed_backward(activation):
+    scores, head = doubles(6, 5), doubles(6, 15, seed=1)
     xi, eps = doubles(6, 2, seed=3).detach(), doubles(6, 5, seed=4).detach()
-    mask = reference.low_rank_mask(scores, loadings, sigma, xi, eps, 0.7)
+    mask = reference.low_rank_mask(scores, head, xi, eps, 0.7, activation)
     assert set(mask.unique().tolist()) == {0.0, 1.0}
+    on_loadings, on_sigma = (torch.tanh, torch.relu) if activation == "tanh" else (torch.relu, torch.tanh)
+    loadings, sigma = on_loadings(head[:, :10].view(6, 2, 5)).mT, on_sigma(head[:, 10:]).abs().clamp_min(1e-3)
     q = (loadings * xi.unsqueeze(-2)).sum(-1) + sigma * eps
     s = q / (loadings.square().sum(-1) + sigma.square()).sqrt()
     noise = torch.special.log_ndtr(s) - torch.special.log_ndtr(-s)
     relaxed = torch.sigmoid((noise + scores) / 0.7)
     assert torch.equal(mask.detach() > 0.5, relaxed > 0.5)
-    learning, push = (scores, loadings, sigma), doubles(6, 5, seed=5).detach()
-    for mine, written in zip(
-        torch.autograd.grad(mask, learning, push), torch.autograd.grad(relaxed, learning, push), strict=True
+    assert_same_gradients(mask, relaxed, (scores, head))
+
+
+def test_without_a_head_gates_are_independent():
+    """Also where rows share scores or a draw."""
+    for of_scores, of_eps in (((6, 5), (6, 5)), ((1, 5), (6, 5)), ((6, 5), (1, 5))):
+        scores, eps = doubles(*of_scores), doubles(*of_eps, seed=1).detach()
+        mask = kernels.low_rank_mask(scores, None, None, eps, 0.7)
+        relaxed = torch.sigmoid((torch.special.log_ndtr(eps) - torch.special.log_ndtr(-eps) + scores) / 0.7)
+        assert torch.equal(mask.detach() > 0.5, relaxed > 0.5)
+        assert_same_gradients(mask, relaxed, (scores,))
+
+
+def assert_same_gradients(mine, written, learning):
+    push = doubles(*mine.shape, seed=5).detach()
+    for one, other in zip(
+        torch.autograd.grad(mine, learning, push), torch.autograd.grad(written, learning, push), strict=True
     ):
-        torch.testing.assert_close(mine, written)
+        torch.testing.assert_close(one, other)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads the peak memory from /proc")

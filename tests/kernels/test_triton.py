@@ -96,16 +96,21 @@ def full_draw_arguments(replicas, n, d, r, activation, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("temperature", [0.3, 1.0])
-@pytest.mark.parametrize(("shape", "p"), [((1,), 1), ((2, 11, 19), 5), ((60, 7), 8), ((3, 5), 33)])
-def test_low_rank_mask(shape, p, temperature, dtype):
-    rows = shape[:-1]
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+@pytest.mark.parametrize(("shape", "p"), [((200, 1), 1), ((2, 11, 19), 5), ((60, 7), 8), ((3, 5), 33), ((130,), 2)])
+def test_low_rank_mask(shape, p, activation, temperature, dtype):
+    rows, d = shape[:-1], shape[-1]
+    head = draw(*rows, p + 1, d, seed=1, dtype=dtype).detach()
+    # away from the kinks of the activations, whose sides rounding chooses, and from sigmas so small that it shows
+    head = torch.where(head < 0, -1, 1) * head.abs().clamp_min(0.125)
+    head[..., p, :] = head[..., p, :].abs()
     arguments = [
         draw(*shape, seed=0, dtype=dtype),
-        draw(*shape, p, seed=1, dtype=dtype),
-        draw(*shape, seed=2, dtype=dtype).detach().abs().clamp_min(0.125).requires_grad_(),
+        head.flatten(-2).requires_grad_(),
         draw(*rows, p, seed=3, dtype=dtype, learns=False),
         draw(*shape, seed=4, dtype=dtype, learns=False),
         temperature,
+        activation,
     ]
     exact, fused = (
         results("low_rank_mask", arguments, kind, which)
@@ -117,11 +122,30 @@ def test_low_rank_mask(shape, p, temperature, dtype):
     assert_as_good_as_torch("low_rank_mask", arguments, dtype)
 
 
+def test_low_rank_mask_at_the_floor_of_sigma():
+    """A sigma at the floor has no gradient, nor a relu below 0; of a tanh below 0 the size counts."""
+    raw = torch.tensor([-2.0, -0.5, -5e-4, 0.0, 5e-4, 2e-3, 0.5], dtype=torch.float64)
+    loadings, zeros = torch.full_like(raw, 0.25), torch.zeros_like(raw)
+    for activation in ("tanh", "relu"):
+        head = torch.cat([loadings, raw]).requires_grad_()
+        arguments = [zeros.clone().requires_grad_(), head, zeros[:1] + 0.5, zeros + 0.25, 1.0, activation]
+        assert_as_good_as_torch("low_rank_mask", arguments, torch.float32)
+        of_sigma = results("low_rank_mask", arguments, torch.float32, "triton")[2][7:]
+        shut = [True, True, True, True, True, False, False] if activation == "tanh" else [False] * 2 + [True] * 3
+        assert (of_sigma == 0).tolist()[: len(shut)] == shut
+
+
+def test_independent_gates():
+    arguments = [draw(7, 200, seed=0, dtype=torch.float32), None, None]
+    arguments += [draw(7, 200, seed=1, dtype=torch.float32, learns=False), 0.5]
+    assert_as_good_as_torch("low_rank_mask", arguments, torch.float32)
+
+
 def test_logistic_noise_in_the_tails():
     """Gates whose noise is 0 to 13 deviations out: the fused noise is finite and as exact as torch's."""
     eps = torch.linspace(-13, 13, 1001, dtype=torch.float64)
     zeros = torch.zeros_like(eps)
-    arguments = [zeros.clone().requires_grad_(), zeros.unsqueeze(-1), zeros + 1, zeros[:1], eps, 20.0]
+    arguments = [zeros.clone().requires_grad_(), torch.cat([zeros, zeros + 1]), zeros[:1], eps, 20.0]
     assert_as_good_as_torch("low_rank_mask", arguments, torch.float32)
 
 
@@ -163,6 +187,6 @@ def test_the_whole_forward_of_joint_training_takes_the_fused_branch():
             ran[name, implementation] = kernels.which_ran(name)
             model.zero_grad()
             forward.output.square().sum().backward()
-            gradients.append(model.choice.loadings.weight.grad.clone())
+            gradients.append(model.choice.copula.weight.grad.clone())
         torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-6)
     assert all(which == implementation for (_, implementation), which in ran.items())

@@ -115,8 +115,9 @@ def test_choice_net_is_two_hidden_layers_and_three_heads(activation):
     h = act(plain_linear(net.second, 0)(act(plain_linear(net.first, 0)(x[0]))))
     choice = net(x)
     torch.testing.assert_close(choice.scores[0], plain_linear(net.scores, 0)(h))
-    torch.testing.assert_close(choice.loadings[0], torch.tanh(plain_linear(net.loadings, 0)(h)))
-    torch.testing.assert_close(choice.sigma[0], torch.relu(plain_linear(net.sigma, 0)(h)))
+    of_copula = plain_linear(net.copula, 0)(h)
+    torch.testing.assert_close(choice.loadings[0], torch.tanh(of_copula[:, :12]))
+    torch.testing.assert_close(choice.sigma[0], torch.relu(of_copula[:, 12:]))
 
 
 @pytest.mark.parametrize(("on_loadings", "on_sigma"), [("tanh", "relu"), ("relu", "tanh")])

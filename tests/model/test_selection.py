@@ -52,16 +52,23 @@ def test_every_parameter_learns(covariance, k):
 
 
 @pytest.mark.parametrize(
-    ("covariance", "entries"), [("low-rank", 10), ("full", 25), ("block", 4 + 9), ("independent", 0)]
+    ("covariance", "k", "entries"),
+    [
+        ("low-rank", None, 10 + 5),
+        ("low-rank", 2, 10),
+        ("full", None, 25),
+        ("block", 2, 4 + 9),
+        ("independent", None, 0),
+    ],
 )
-def test_the_head_has_as_many_loadings_as_the_covariance_needs(covariance, entries):
-    head = model_of(covariance).choice.loadings
+def test_the_head_has_as_many_entries_as_the_covariance_needs(covariance, k, entries):
+    head = model_of(covariance, k).choice.copula
     assert (0 if head is None else head.bias.shape[-1]) == entries
 
 
 def test_rank_is_cut_to_the_number_of_features():
-    model = SelectionModel(Architecture(n_features=3, n_outputs=2, rank=50))
-    assert model.choice.loadings.bias.shape[-1] == 9
+    model = SelectionModel(Architecture(n_features=3, n_outputs=2, rank=50, k=1))
+    assert model.choice.copula.bias.shape[-1] == 9
 
 
 @pytest.mark.parametrize("strength", [0.0, 0.5, 4.0])
@@ -76,7 +83,8 @@ def test_a_rankers_correlation_is_norm_of_identity_plus_tau_l_lt(covariance, str
         for entry, (i, j) in enumerate(pairs):
             loadings[..., i, j] = choice.loadings[..., entry]
     else:
-        loadings = choice.loadings.unflatten(-1, (5, -1))
+        loadings = choice.loadings.unflatten(-1, (5, -1) if covariance == "full" else (-1, 5))
+        loadings = loadings if covariance == "full" else loadings.mT
     sigma = torch.eye(5, dtype=torch.float64) + strength * loadings @ loadings.mT
     deviation = sigma.diagonal(dim1=-2, dim2=-1).sqrt()
     expected = sigma / deviation.unsqueeze(-1) / deviation.unsqueeze(-2)
@@ -86,7 +94,7 @@ def test_a_rankers_correlation_is_norm_of_identity_plus_tau_l_lt(covariance, str
 def test_a_selectors_low_rank_covariance_is_l_lt_plus_sigma_squared():
     model = model_of("low-rank").double()
     choice = model.choice(rows(4).double())
-    loadings, sigma = choice.loadings.unflatten(-1, (5, 2)), choice.sigma.clamp_min(1e-3)
+    loadings, sigma = choice.loadings.unflatten(-1, (2, 5)).mT, choice.sigma.clamp_min(1e-3)
     torch.testing.assert_close(
         model.covariance(choice).dense(), loadings @ loadings.mT + torch.diag_embed(sigma.square())
     )
@@ -134,6 +142,17 @@ def test_a_full_draw_by_its_factors_is_the_draw_with_L_stored(k):
     torch.testing.assert_close(*masks)
     shared = [model.sample(model.choice(x, factored=factored), (1, 1), seeded(2)) for factored in (True, False)]
     torch.testing.assert_close(*shared)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu"])
+def test_a_low_rank_draw_in_one_pass_is_the_draw_with_L_stored(activation):
+    model = model_of("low-rank", loadings_activation=activation).double()
+    x = rows(50).double()
+    masks = [model.sample(model.choice(x, factored=factored), (1, 50), seeded(2)) for factored in (True, False)]
+    torch.testing.assert_close(*masks)
+    gradients = [torch.autograd.grad(mask.square().sum(), model.choice.parameters()) for mask in masks]
+    for mine, written in zip(*gradients, strict=True):
+        torch.testing.assert_close(mine, written)
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

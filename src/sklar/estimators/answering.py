@@ -18,7 +18,7 @@ from sklar.training.runtime import resolve_device
 # Entries of the widest array that answering a block of rows may make (float64: 16 MiB).
 BLOCK_ENTRIES = 2**21
 
-LOADINGS_HEAD = "choice.loadings.weight"
+COPULA_HEAD = "choice.copula.weight"
 
 Answer = Callable[[GateModel, Tensor], Tensor]  # rows (1, b, w) -> (1, b, ...)
 
@@ -67,7 +67,7 @@ class BlockAnswers(TableReading):
 
     def _entries_of_loadings(self) -> int:
         """Entries of L for one row; none where all rows share L."""
-        return sum(value.shape[-1] for name, value in self.model_.named_parameters() if name.endswith(LOADINGS_HEAD))
+        return sum(value.shape[-1] for name, value in self.model_.named_parameters() if name.endswith(COPULA_HEAD))
 
 
 def _decide(model: GateModel, x: Tensor) -> Tensor:

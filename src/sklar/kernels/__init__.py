@@ -48,23 +48,28 @@ def full_draw(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activa
 
 
 def low_rank_mask(
-    scores: Tensor, loadings: Tensor, sigma: Tensor, xi: Tensor, eps: Tensor, temperature: float
+    scores: Tensor,
+    head: Tensor | None,
+    xi: Tensor | None,
+    eps: Tensor,
+    temperature: float,
+    activation: str = "tanh",
 ) -> Tensor:
     """Scores -> correlated noise -> mask, hard forward and relaxed backward.
 
-    scores, eps (..., d), sigma (d,) or like scores, loadings (d, p) or (..., d, p), xi (..., p).
+    scores, eps (..., d), xi (..., p), head (..., (p + 1) d): a row's loadings L^T (p, d) and sigma (d,) before their
+    activations. L's is "tanh" or "relu"; sigma is the size of the other, at least 1e-3. Without a head gates are
+    independent.
 
     Examples
     --------
-    >>> scores, loadings, sigma = torch.tensor([3.0, -3.0]), torch.zeros(2, 1), torch.ones(2)
-    >>> low_rank_mask(scores, loadings, sigma, torch.zeros(1), torch.zeros(2), 1.0).tolist()
+    >>> scores, head = torch.tensor([3.0, -3.0]), torch.tensor([0.5, 0.5, 1.0, 1.0])
+    >>> low_rank_mask(scores, head, torch.zeros(1), torch.zeros(2), 1.0).tolist()
     [1.0, 0.0]
     """
-    # nothing that rows share: neither loadings nor draws
-    alike = loadings.shape[:-1] == eps.shape == scores.shape and xi.shape[:-1] == scores.shape[:-1]
-    fused = alike and scores.numel() > 0
-    implementation = _implementation("low_rank_mask", scores, fused)
-    return implementation.low_rank_mask(scores, loadings, sigma, xi, eps, temperature)
+    scores, eps = torch.broadcast_tensors(scores, eps)
+    implementation = _implementation("low_rank_mask", scores, scores.numel() > 0)
+    return implementation.low_rank_mask(scores, head, xi, eps, temperature, activation)
 
 
 def relaxed_topk(keys: Tensor, k: int, temperature: float, step: float) -> Tensor:

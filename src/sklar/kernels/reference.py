@@ -18,6 +18,9 @@ CHUNK_ENTRIES = {"cpu": 2**21, "cuda": 2**26}
 # A feature that is chosen again multiplies the gradient by 1 / t. At low temperatures the exact gradient of the
 # top-k recursion reaches 1e96, beyond float32; what passes from step to step is cut here.
 LARGEST_GRADIENT = 1e6
+# The least standard deviation a gate's own noise can have. Where L and sigma both vanish a correlation is not
+# defined; with this floor such a gate is independent, and every marginal stays exact.
+SMALLEST_SIGMA = 1e-3
 _SQRT_HALF = math.sqrt(0.5)
 
 
@@ -34,13 +37,14 @@ def within_reach(s: Tensor) -> Tensor:
 
 
 def low_rank_mask(
-    scores: Tensor, loadings: Tensor, sigma: Tensor, xi: Tensor, eps: Tensor, temperature: float
+    scores: Tensor, head: Tensor | None, xi: Tensor | None, eps: Tensor, temperature: float, activation: str
 ) -> Tensor:
     """Scores -> correlated noise -> mask: hard forward, relaxed backward: (..., d).
 
-    scores, sigma, eps (..., d), loadings (..., d, p), xi (..., p). s = (L xi + sigma eps) / sqrt(|L_i|^2 + sigma_i^2).
+    scores, eps (..., d), xi (..., p), head (..., (p + 1) d): L^T and sigma before their activations.
+    s = (L xi + sigma eps) / sqrt(|L_i|^2 + sigma_i^2); without a head, s = eps.
     """
-    return _LowRankMask.apply(scores, loadings, sigma, xi, eps, temperature)
+    return _LowRankMask.apply(scores, head, xi, eps, temperature, activation)
 
 
 class _LowRankMask(torch.autograd.Function):
@@ -48,30 +52,48 @@ class _LowRankMask(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, loadings: Tensor, sigma: Tensor, xi: Tensor, eps: Tensor, temperature: float
+        ctx: Any,
+        scores: Tensor,
+        head: Tensor | None,
+        xi: Tensor | None,
+        eps: Tensor,
+        temperature: float,
+        activation: str,
     ) -> Tensor:
-        q = torch.einsum("...dp,...p->...d", loadings, xi) + sigma * eps
-        # divided by the largest part first, so that no square overflows; it cancels
-        scale = torch.maximum(loadings.abs().amax(-1), sigma)
-        squares = (loadings / scale.unsqueeze(-1)).square_().sum(-1) + (sigma / scale).square()
-        deviation = scale * squares.sqrt()
-        s = q / deviation
+        ctx.temperature, ctx.activation = temperature, activation
+        if head is None or xi is None:
+            logit = logistic(eps) + scores
+            ctx.save_for_backward(logit)
+            return (logit > 0).to(logit.dtype)
+        parts = head.unflatten(-1, (-1, scores.shape[-1]))  # (..., p + 1, d)
+        loadings = parts[..., :-1, :]
+        loadings = _tanh_(loadings.clone()) if activation == "tanh" else loadings.relu()
+        own = parts[..., -1, :].relu() if activation == "tanh" else parts[..., -1, :].tanh()
+        sigma = own.abs().clamp_min(SMALLEST_SIGMA)
+        deviation = (loadings.square().sum(-2) + sigma.square()).sqrt_()
+        s = ((xi.unsqueeze(-2) @ loadings).squeeze(-2) + sigma * eps) / deviation
         logit = logistic(s) + scores
-        ctx.save_for_backward(scores, loadings, sigma, xi, eps, deviation, s, logit)
-        ctx.temperature = temperature
+        ctx.save_for_backward(logit, loadings, own, sigma, xi, eps, deviation, s)
         return (logit > 0).to(logit.dtype)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        scores, loadings, sigma, xi, eps, deviation, s, logit = ctx.saved_tensors
+        logit, *others = ctx.saved_tensors
         relaxed = torch.sigmoid(logit / ctx.temperature)
         d_logit = gradients[0] * relaxed * (1 - relaxed) / ctx.temperature
+        if not others:
+            return d_logit, None, None, None, None, None
+        loadings, own, sigma, xi, eps, deviation, s = others
         d_q = d_logit * _slope_of_logistic(s) / deviation
         pull = -s * d_q / deviation  # of |L_i|^2 + sigma_i^2, times its half derivative
-        d_sigma = d_q * eps + pull * sigma
-        d_loadings = (d_q.unsqueeze(-1) * xi.unsqueeze(-2)).addcmul_(pull.unsqueeze(-1), loadings)
-        shared = ((d_logit, scores), (d_loadings, loadings), (d_sigma, sigma))
-        return *(gradient.sum_to_size(of.shape) for gradient, of in shared), None, None, None
+        p, d = loadings.shape[-2:]
+        d_head = loadings.new_empty((*loadings.shape[:-2], p + 1, d))
+        d_loadings = torch.mul(d_q.unsqueeze(-2), xi.unsqueeze(-1), out=d_head[..., :p, :])
+        d_loadings.addcmul_(pull.unsqueeze(-2), loadings)
+        d_loadings.mul_(_slope(loadings.clone(), ctx.activation))
+        slope = own.sign() * (1 if ctx.activation == "tanh" else 1 - own.square())
+        d_head[..., p, :] = (d_q * eps + pull * sigma) * slope * (sigma > SMALLEST_SIGMA)
+        return d_logit, d_head.flatten(-2), None, None, None, None
 
 
 def _slope_of_logistic(s: Tensor) -> Tensor:
@@ -137,7 +159,12 @@ def _rows_of_loadings(zeta: Tensor) -> Iterator[tuple[slice, slice]]:
 def _loadings(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor, activation: str) -> Tensor:
     """Some rows of L: (R, n, c, d)."""
     before = torch.baddbmm(bias, hidden, weight).unflatten(-1, (-1, zeta.shape[-1]))
-    return before.tanh_() if activation == "tanh" else before.relu_()
+    return _tanh_(before) if activation == "tanh" else before.relu_()
+
+
+def _tanh_(x: Tensor) -> Tensor:
+    """tanh in place; on a CPU by the sigmoid, which takes torch a third of the time there."""
+    return x.tanh_() if x.is_cuda else x.mul_(2).sigmoid_().mul_(2).sub_(1)
 
 
 def _slope(loadings: Tensor, activation: str) -> Tensor:

@@ -15,10 +15,7 @@ import torch
 from torch import Tensor
 
 from sklar import kernels
-
-# The least standard deviation a gate's own noise can have. Where L and sigma both vanish a correlation is not
-# defined; with this floor such a gate is independent, and every marginal stays exact.
-SMALLEST_SIGMA = 1e-3
+from sklar.kernels.reference import SMALLEST_SIGMA
 
 
 class Covariance(ABC):
@@ -106,7 +103,7 @@ class LowRank(Covariance):
 
     def mix(self, xi: Tensor) -> Tensor:
         """L xi, row by row."""
-        return (self.loadings @ xi.unsqueeze(-1)).squeeze(-1)
+        return torch.einsum("...dp,...p->...d", self.loadings, xi)
 
     def row_norm(self) -> Tensor:
         """|L_i|, scaled by the largest entry so that squares neither overflow nor vanish."""

@@ -86,7 +86,7 @@ class Choice(NamedTuple):
     scores: Tensor  # alpha, (R, n, d)
     loadings: Tensor | None  # the entries of L, flat, (R, n, entries)
     sigma: Tensor | None  # (R, n, d)
-    hidden: Tensor | None = None  # (R, n, h), where L is known by its factors: act(h W + b)
+    hidden: Tensor | None = None  # (R, n, h), where the copula is known by what it is made of: act(h W + b)
 
 
 class ChoiceNet(nn.Module):
@@ -119,23 +119,24 @@ class ChoiceNet(nn.Module):
         self.first = StackedLinear(replicas, (n_inputs or n_features) + n_extra, hidden, generator)
         self.second = StackedLinear(replicas, hidden, hidden, generator)
         self.scores = StackedLinear(replicas, hidden, n_features, generator)
-        self.loadings = StackedLinear(replicas, hidden, n_loadings, generator) if n_loadings else None
-        self.sigma = StackedLinear(replicas, hidden, n_features, generator) if with_sigma else None
+        self.n_loadings = n_loadings
+        width = n_loadings + n_features * with_sigma
+        # one layer for both parts: many small products take longer than one
+        self.copula = StackedLinear(replicas, hidden, width, generator) if width else None
 
     def forward(self, x: Tensor, heads: bool = True, factored: bool = False) -> Choice:
         """Scores for every row of x (R, n, D); with `heads`, the copula's parameters too.
 
-        With `factored` L is not made, and the hidden units it would be made of are returned instead.
+        With `factored` these are not made, and the hidden units they would be made of are returned instead.
         """
         h = self.activation(self.second(self.activation(self.first(x))))
-        loadings = sigma = None
         if factored:
             return Choice(self.scores(h), None, None, h)
-        if heads and self.loadings is not None:
-            loadings = self.loadings_activation(self.loadings(h))
-        if heads and self.sigma is not None:
-            sigma = self.sigma_activation(self.sigma(h))
-        return Choice(self.scores(h), loadings, sigma)
+        if not heads or self.copula is None:
+            return Choice(self.scores(h), None, None)
+        loadings, sigma = self.copula(h).tensor_split([self.n_loadings], dim=-1)
+        own = self.sigma_activation(sigma) if sigma.shape[-1] else None
+        return Choice(self.scores(h), self.loadings_activation(loadings), own)
 
     @torch.no_grad()
     def only(self, features: Tensor, inputs: Tensor) -> ChoiceNet:

@@ -101,9 +101,9 @@ class GateModel(nn.Module):
         """One mask a row, drawn from the copula; hard forward, relaxed backward: (*batch_shape, d)."""
         a = self.architecture
         covariance = self.covariance(choice)
-        if a.k is None and isinstance(covariance, LowRank):
-            parts = covariance.parts(batch_shape, generator)
-            return kernels.low_rank_mask(choice.scores, covariance.loadings, covariance.sigma, *parts, a.temperature)
+        if a.k is None and isinstance(covariance, Independent):
+            eps = covariance.parts(batch_shape, generator)[1]  # sigma cancels
+            return kernels.low_rank_mask(choice.scores, None, None, eps, a.temperature)
         s = copula.standard_draw(covariance, batch_shape, generator)
         if a.k is None:
             noise = copula.logistic(s)
@@ -151,7 +151,7 @@ class SelectionModel(GateModel):
             n_inputs=a.n_inputs,
             n_loadings=self._n_loadings(),
             # The ranker's own noise is fixed: R = Norm(I + tau L L^T). So is that of L L^T.
-            with_sigma=a.covariance == "low-rank" and a.k is None,
+            with_sigma=self._low_rank_mask,
             activation=a.activation,
             loadings_activation=a.loadings_activation,
             replicas=a.replicas,
@@ -168,9 +168,22 @@ class SelectionModel(GateModel):
 
     def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Forward:
         """One noisy pass over the rows of x (R, n, D). A draw is made once: a full L need not be stored for it."""
-        choice = self._opened(self.choice(x, factored=self.architecture.covariance == "full"))
+        a = self.architecture
+        choice = self._opened(self.choice(x, factored=a.covariance == "full" or self._low_rank_mask))
         mask = self.sample(choice, choice.scores.shape[:-1], generator)
         return Forward(self.output(x, mask), mask)
+
+    def sample(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+        """See `GateModel.sample`; in training a low-rank copula goes from its head to the mask in one pass."""
+        if choice.hidden is None or self.choice.copula is None or not self._low_rank_mask:
+            return super().sample(choice, batch_shape, generator)
+        a, scores = self.architecture, choice.scores
+        eps, xi = (
+            torch.randn(*batch_shape, width, generator=generator, device=scores.device, dtype=scores.dtype)
+            for width in (a.n_features, self._rank)
+        )
+        head = self.choice.copula(choice.hidden)
+        return kernels.low_rank_mask(scores, head, xi, eps, a.temperature, a.loadings_activation)
 
     def gates(self, x: Tensor) -> Choice:
         """ChoiceNet, all heads."""
@@ -184,9 +197,9 @@ class SelectionModel(GateModel):
         """The covariance of every row's gates, from ChoiceNet's heads."""
         a = self.architecture
         ones = choice.scores.new_ones(a.n_features)
-        if choice.hidden is not None and self.choice.loadings is not None:
+        if choice.hidden is not None and self.choice.copula is not None:
             rounded = a.loadings_precision == "bfloat16" and ones.is_cuda
-            factors = (choice.hidden, self.choice.loadings.weight, self.choice.loadings.bias)
+            factors = (choice.hidden, self.choice.copula.weight, self.choice.copula.bias)
             hidden, weight, bias = (factor.bfloat16() if rounded else factor for factor in factors)
             own, scale = (torch.zeros_like(ones), 1.0) if a.k is None else (ones, a.correlation_strength**0.5)
             return FullRankHead(hidden, weight, bias, a.loadings_activation, own, scale)
@@ -197,8 +210,9 @@ class SelectionModel(GateModel):
             loadings, sigma = loadings * a.correlation_strength**0.5, ones
         if self.layout is not None:
             return BlockDiagonal(loadings, self.layout, sigma)
-        loadings = loadings.unflatten(-1, (a.n_features, -1))
-        return FullRank(loadings, sigma) if sigma is None else LowRank(loadings, sigma)
+        if a.covariance == "full":
+            return FullRank(loadings.unflatten(-1, (a.n_features, -1)), sigma)
+        return LowRank(loadings.unflatten(-1, (-1, a.n_features)).mT, ones if sigma is None else sigma)
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """PredictNet on x * z."""
@@ -213,11 +227,19 @@ class SelectionModel(GateModel):
     def _opened(self, choice: Choice) -> Choice:
         return choice._replace(scores=open_forced(choice.scores, self.forced))
 
+    @property
+    def _low_rank_mask(self) -> bool:
+        return self.architecture.covariance == "low-rank" and self.architecture.k is None
+
+    @property
+    def _rank(self) -> int:
+        return min(self.architecture.rank, self.architecture.n_features)
+
     def _n_loadings(self) -> int:
         a = self.architecture
         per_covariance = {
             "independent": 0,
-            "low-rank": a.n_features * min(a.rank, a.n_features),
+            "low-rank": a.n_features * self._rank,  # factor by factor
             "full": a.n_features**2,
             "block": self.layout.n_entries if self.layout else 0,
         }

@@ -10,44 +10,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sklar.kernels._triton.common import INTERPRETED
+from sklar.kernels._triton.common import INTERPRETED, special, tanh_of_powers
 from sklar.kernels._triton.packing import ROWS, pack_hidden, pack_slopes, pack_weights
 from sklar.kernels._triton.parts import add_product, joined, parts_of, plus, times_parts
-
-# `_tanh` in one piece
-FUSED_TANH: tl.constexpr = tl.constexpr("""{
-.reg .f32 u, near, far;
-.reg .pred small;
-mul.f32 u, $1, $1;
-fma.rn.f32 near, u, 0fB7F79C6E, 0f3A2E5393;
-fma.rn.f32 near, near, u, 0fBC63571B;
-fma.rn.f32 near, near, u, 0f3EB17218;
-mul.f32 near, near, $1;
-abs.f32 far, $1;
-ex2.approx.ftz.f32 far, far;
-add.f32 far, far, 0f3F800000;
-rcp.approx.ftz.f32 far, far;
-fma.rn.f32 far, far, 0fC0000000, 0f3F800000;
-copysign.f32 far, $1, far;
-setp.lt.f32 small, u, 0f3F828F5C;
-selp.f32 $0, near, far, small;
-}""")
-
-
-@triton.jit
-def _special(x, ASM: tl.constexpr):
-    return tl.inline_asm_elementwise(ASM, "=f,f", [x], tl.float32, is_pure=True, pack=1)
-
-
-@triton.jit
-def _tanh(x, COMPILED: tl.constexpr):
-    """tanh(x log(2) / 2), by a polynomial of x^2 near 0, where 1 - 2 / (2^x + 1) would cancel."""
-    if COMPILED:
-        return _special(x, FUSED_TANH)
-    u = x * x
-    near = ((-2.9517538485777902e-05 * u + 0.0006650026507975855) * u - 0.013875748441704553) * u + 0.3465735902799726
-    far = (1.0 - 2.0 / (tl.exp2(tl.abs(x)) + 1.0)) * tl.where(x < 0.0, -1.0, 1.0)
-    return tl.where(u < 1.02, near * x, far)
 
 
 @triton.jit
@@ -55,9 +20,9 @@ def _activated(before, TANH: tl.constexpr, PARTS: tl.constexpr, COMPILED: tl.con
     if not TANH:
         return tl.maximum(before, 0.0)
     if PARTS > 1:
-        return _tanh(before, COMPILED)
+        return tanh_of_powers(before, COMPILED)
     if COMPILED:  # right to 2^-11, more than bfloat16 can hold
-        return _special(before, "tanh.approx.f32 $0, $1;")
+        return special(before, "tanh.approx.f32 $0, $1;")
     return 1.0 - 2.0 / (tl.exp(2.0 * before) + 1.0)
 
 
@@ -272,7 +237,7 @@ def _words(hidden: Tensor, d: int, activation: str, narrow: Blocks, wide: Blocks
         "BJ": min(blocks["BJ"], max(16, triton.next_power_of_2(d))),
         "BK": width,
         "TANH": activation == "tanh",
-        "UNIT": 2 / math.log(2) if activation == "tanh" and parts > 1 else 1.0,  # `_tanh` takes powers of 2
+        "UNIT": 2 / math.log(2) if activation == "tanh" and parts > 1 else 1.0,  # `tanh_of_powers` takes powers of 2
         "PARTS": parts,
         "SLOTS": slots,
         "COMPILED": not INTERPRETED,

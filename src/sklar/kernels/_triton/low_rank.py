@@ -1,4 +1,4 @@
-"""The low-rank draw: scores -> noise -> logistic -> mask in one pass."""
+"""The low-rank draw: scores -> noise -> logistic -> mask in one pass, a program for some gates of a row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sklar.kernels._triton.common import precise_exp
+from sklar.kernels._triton.common import INTERPRETED, precise_exp, tanh_of_powers
+from sklar.kernels.reference import SMALLEST_SIGMA
 
 
 @triton.jit
@@ -43,86 +44,125 @@ def _logistic(s):
 
 
 @triton.jit
-def _standard(loadings, sigma, xi, eps, place, width, d, p, BP: tl.constexpr):
-    """s = q / sqrt(Sigma_ii) of some gates, with what its gradient needs."""
-    factor = tl.arange(0, BP)
-    inside = (place < width)[:, None] & (factor < p)[None, :]
-    row_of = (place // d)[:, None]
-    entry = tl.load(loadings + place[:, None] * p + factor[None, :], mask=inside, other=0.0).to(tl.float32)
-    x = tl.load(xi + row_of * p + factor[None, :], mask=inside, other=0.0).to(tl.float32)
-    own = tl.load(sigma + place, mask=place < width, other=1.0).to(tl.float32)
-    e = tl.load(eps + place, mask=place < width, other=0.0).to(tl.float32)
-    q = tl.sum(entry * x, 1) + own * e
-    scale = tl.maximum(tl.max(tl.abs(entry), 1), own)  # so that no square overflows
-    small, small_own = entry / scale[:, None], own / scale
-    deviation = scale * tl.sqrt(tl.sum(small * small, 1) + small_own * small_own)
-    return q / deviation, deviation, entry, x, own, e, inside
+def _own_deviation(raw, TANH: tl.constexpr, FLOOR: tl.constexpr, COMPILED: tl.constexpr):
+    """sigma, and its slope: the size of the activation that L does not have, from a floor up."""
+    if TANH:
+        own, slope = raw, 1.0
+    else:
+        own = tanh_of_powers(raw * 2.8853900817779268, COMPILED)
+        slope = tl.where(own < 0.0, -1.0, 1.0) * (1.0 - own * own)
+        own = tl.abs(own)
+    return tl.maximum(own, FLOOR), tl.where(own > FLOOR, slope, 0.0)
+
+
+@triton.jit
+def _loading(raw, TANH: tl.constexpr, COMPILED: tl.constexpr):
+    if TANH:
+        return tanh_of_powers(raw * 2.8853900817779268, COMPILED)
+    return tl.maximum(raw, 0.0)
+
+
+@triton.jit
+def _standard(head, xi, e, row, i, d, P: tl.constexpr, TANH: tl.constexpr, FLOOR: tl.constexpr, COMPILED: tl.constexpr):
+    """s = q / sqrt(Sigma_ii) of some gates of a row, with what its gradient needs."""
+    if P == 0:
+        return e, e, e, e
+    here = head + row * (P + 1) * d + i
+    inside = i < d
+    raw = tl.load(here + P * d, mask=inside, other=1.0).to(tl.float32)
+    own, own_slope = _own_deviation(raw, TANH, FLOOR, COMPILED)
+    q, squares = own * e, own * own
+    for factor in range(P):
+        entry = _loading(tl.load(here + factor * d, mask=inside, other=0.0).to(tl.float32), TANH, COMPILED)
+        q += entry * tl.load(xi + row * P + factor).to(tl.float32)
+        squares += entry * entry
+    deviation = tl.sqrt(squares)
+    return q / deviation, deviation, own, own_slope
 
 
 @triton.jit
 def _mask_kernel(
-    scores, loadings, sigma, xi, eps, out, width, d, p, temperature, BLOCK: tl.constexpr, BP: tl.constexpr
-):
-    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    g = _logistic(_standard(loadings, sigma, xi, eps, place, width, d, p, BP)[0])[0]
-    alpha = tl.load(scores + place, mask=place < width, other=0.0).to(tl.float32)
-    tl.store(out + place, tl.where(g + alpha > 0.0, 1.0, 0.0).to(out.dtype.element_ty), mask=place < width)
+    scores, head, xi, eps, out, d,
+    P: tl.constexpr, TANH: tl.constexpr, FLOOR: tl.constexpr, COMPILED: tl.constexpr, BLOCK: tl.constexpr,
+):  # fmt: skip
+    row, i = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    place, inside = row * d + i, i < d
+    e = tl.load(eps + place, mask=inside, other=0.0).to(tl.float32)
+    g = _logistic(_standard(head, xi, e, row, i, d, P, TANH, FLOOR, COMPILED)[0])[0]
+    alpha = tl.load(scores + place, mask=inside, other=0.0).to(tl.float32)
+    tl.store(out + place, tl.where(g + alpha > 0.0, 1.0, 0.0).to(out.dtype.element_ty), mask=inside)
 
 
 @triton.jit
 def _mask_gradient_kernel(
-    scores, loadings, sigma, xi, eps, push, d_scores, d_loadings, d_sigma, width, d, p, temperature,
-    BLOCK: tl.constexpr, BP: tl.constexpr,
+    scores, head, xi, eps, push, d_scores, d_head, d, temperature,
+    P: tl.constexpr, TANH: tl.constexpr, FLOOR: tl.constexpr, COMPILED: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    place = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
-    s, deviation, entry, x, own, e, inside = _standard(loadings, sigma, xi, eps, place, width, d, p, BP)
+    row, i = tl.program_id(0).to(tl.int64), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    place, inside = row * d + i, i < d
+    e = tl.load(eps + place, mask=inside, other=0.0).to(tl.float32)
+    s, deviation, own, own_slope = _standard(head, xi, e, row, i, d, P, TANH, FLOOR, COMPILED)
     g, slope = _logistic(s)
-    alpha = tl.load(scores + place, mask=place < width, other=0.0).to(tl.float32)
-    up = tl.load(push + place, mask=place < width, other=0.0).to(tl.float32)
+    alpha = tl.load(scores + place, mask=inside, other=0.0).to(tl.float32)
+    up = tl.load(push + place, mask=inside, other=0.0).to(tl.float32)
     t = precise_exp(-tl.abs((g + alpha) / temperature))
     d_logit = up * (t / ((1.0 + t) * (1.0 + t))) / temperature
-    d_q = d_logit * slope / deviation
-    pull = -s * d_q / deviation  # of |L_i|^2 + sigma_i^2, times its half derivative
-    tl.store(d_scores + place, d_logit.to(d_scores.dtype.element_ty), mask=place < width)
-    tl.store(d_sigma + place, (d_q * e + pull * own).to(d_sigma.dtype.element_ty), mask=place < width)
-    of_entries = d_q[:, None] * x + pull[:, None] * entry
-    where = d_loadings + place[:, None] * p + tl.arange(0, BP)[None, :]
-    tl.store(where, of_entries.to(d_loadings.dtype.element_ty), mask=inside)
+    tl.store(d_scores + place, d_logit.to(d_scores.dtype.element_ty), mask=inside)
+    if P > 0:
+        d_q = d_logit * slope / deviation
+        pull = -s * d_q / deviation  # of |L_i|^2 + sigma_i^2, times its half derivative
+        here = row * (P + 1) * d + i
+        d_own = (d_q * e + pull * own) * own_slope
+        tl.store(d_head + here + P * d, d_own.to(d_head.dtype.element_ty), mask=inside)
+        for factor in range(P):
+            raw = tl.load(head + here + factor * d, mask=inside, other=0.0).to(tl.float32)
+            entry = _loading(raw, TANH, COMPILED)
+            of_entry = d_q * tl.load(xi + row * P + factor).to(tl.float32) + pull * entry
+            if TANH:
+                of_entry *= 1.0 - entry * entry
+            else:
+                of_entry = tl.where(entry > 0.0, of_entry, 0.0)
+            tl.store(d_head + here + factor * d, of_entry.to(d_head.dtype.element_ty), mask=inside)
 
 
 def low_rank_mask(
-    scores: Tensor, loadings: Tensor, sigma: Tensor, xi: Tensor, eps: Tensor, temperature: float
+    scores: Tensor, head: Tensor | None, xi: Tensor | None, eps: Tensor, temperature: float, activation: str
 ) -> Tensor:
-    """See `reference.low_rank_mask`; every gate has loadings of its own."""
-    return _LowRankMask.apply(scores, loadings, sigma.expand_as(scores), xi, eps, temperature)
+    """See `reference.low_rank_mask`."""
+    return _LowRankMask.apply(scores, head, xi, eps, temperature, activation)
 
 
 class _LowRankMask(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, scores: Tensor, loadings: Tensor, sigma: Tensor, xi: Tensor, eps: Tensor, temperature: float
+        ctx: Any,
+        scores: Tensor,
+        head: Tensor | None,
+        xi: Tensor | None,
+        eps: Tensor,
+        temperature: float,
+        activation: str,
     ) -> Tensor:
-        tensors = [t.contiguous() for t in (scores, loadings, sigma, xi, eps)]
-        ctx.save_for_backward(*tensors)
+        d = scores.shape[-1]
         ctx.temperature = temperature
-        out = torch.empty_like(tensors[0])
-        grid, words = _blocks_of(tensors[1])
-        _mask_kernel[grid](*tensors, out, scores.numel(), *loadings.shape[-2:], temperature, **words)
+        ctx.words = {
+            "P": 0 if xi is None else xi.shape[-1],
+            "TANH": activation == "tanh",
+            "FLOOR": SMALLEST_SIGMA,
+            "COMPILED": not INTERPRETED,
+            "BLOCK": min(128, triton.next_power_of_2(d)),
+        }
+        ctx.grid = (scores.numel() // d, triton.cdiv(d, ctx.words["BLOCK"]))
+        tensors = [None if t is None else t.contiguous() for t in (scores, head, xi, eps)]
+        ctx.save_for_backward(*tensors)
+        out = torch.empty(scores.shape, dtype=scores.dtype, device=scores.device)
+        _mask_kernel[ctx.grid](*tensors, out, d, **ctx.words)
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        tensors = ctx.saved_tensors
-        results = [torch.empty_like(t) for t in tensors[:3]]
-        grid, words = _blocks_of(tensors[1])
-        width, (d, p) = tensors[0].numel(), tensors[1].shape[-2:]
-        push = gradients[0].contiguous()
-        _mask_gradient_kernel[grid](*tensors, push, *results, width, d, p, ctx.temperature, **words)
-        return *results, None, None, None
-
-
-def _blocks_of(loadings: Tensor) -> tuple[tuple[int], dict[str, int]]:
-    """Programs, and gates for each: about as many entries of L as registers hold well."""
-    padded = triton.next_power_of_2(loadings.shape[-1])
-    block = max(16, 2048 // padded)
-    return (triton.cdiv(loadings[..., 0].numel(), block),), {"BLOCK": block, "BP": padded}
+        scores, head, xi, eps = ctx.saved_tensors
+        d_scores, d_head = torch.empty_like(scores), None if head is None else torch.empty_like(head)
+        push, d = gradients[0].contiguous(), scores.shape[-1]
+        _mask_gradient_kernel[ctx.grid](scores, head, xi, eps, push, d_scores, d_head, d, ctx.temperature, **ctx.words)
+        return d_scores, d_head, None, None, None, None
