@@ -67,17 +67,18 @@ def _standard(head, xi, e, row, i, d, P: tl.constexpr, TANH: tl.constexpr, FLOOR
     """s = q / sqrt(Sigma_ii) of some gates of a row, with what its gradient needs."""
     if P == 0:
         return e, e, e, e
-    here = head + row * (P + 1) * d + i
-    inside = i < d
-    raw = tl.load(here + P * d, mask=inside, other=1.0).to(tl.float32)
-    own, own_slope = _own_deviation(raw, TANH, FLOOR, COMPILED)
-    q, squares = own * e, own * own
-    for factor in range(P):
-        entry = _loading(tl.load(here + factor * d, mask=inside, other=0.0).to(tl.float32), TANH, COMPILED)
-        q += entry * tl.load(xi + row * P + factor).to(tl.float32)
-        squares += entry * entry
-    deviation = tl.sqrt(squares)
-    return q / deviation, deviation, own, own_slope
+    else:
+        here = head + row * (P + 1) * d + i
+        inside = i < d
+        raw = tl.load(here + P * d, mask=inside, other=1.0).to(tl.float32)
+        own, own_slope = _own_deviation(raw, TANH, FLOOR, COMPILED)
+        q, squares = own * e, own * own
+        for factor in range(P):
+            entry = _loading(tl.load(here + factor * d, mask=inside, other=0.0).to(tl.float32), TANH, COMPILED)
+            q += entry * tl.load(xi + row * P + factor).to(tl.float32)
+            squares += entry * entry
+        deviation = tl.sqrt(squares)
+        return q / deviation, deviation, own, own_slope
 
 
 @triton.jit
