@@ -1,13 +1,14 @@
-"""Work beside the rest of a step."""
+"""Work beside the rest of a step, and the optimiser."""
 
 import threading
 
 import pytest
 import torch
+from torch import nn
 
 from sklar.training.runtime import threads_for
-from sklar.training.steps import Beside, Meanwhile, repeat
-from tests.helpers import threads
+from sklar.training.steps import Beside, Meanwhile, SlicedAdamW, move, repeat
+from tests.helpers import seeded, threads
 
 
 def test_on_a_cpu_work_is_done_at_once():
@@ -95,3 +96,24 @@ def test_honest_training_is_captured_and_replayed(covariance):
     assert torch.isfinite(stage.selector.scores.weight).all()
     assert shown[0] > 0.9
     assert shown[1:].mean() < 0.3
+
+
+def test_an_optimiser_of_slices_moves_weights_as_one_of_the_whole(monkeypatch):
+    """But for rounding (a CPU rounds the last few of a slice otherwise); a weight without a gradient stays."""
+    monkeypatch.setattr("sklar.training.steps.SLICE", 7)
+    ends = []
+    for kind in (torch.optim.AdamW, SlicedAdamW):
+        weights = [nn.Parameter(torch.randn(*shape, generator=seeded(1))) for shape in ((3, 5, 2), (4,), (2, 7))]
+        groups = [{"params": weights[:1], "weight_decay": 0.1}, {"params": weights[1:], "weight_decay": 0.0}]
+        optimiser = kind(groups, lr=0.1, fused=True)
+        for step in range(4):
+            push = torch.randn(30, generator=seeded(step)).view(3, 5, 2)
+            loss = (weights[0] * push).sum() + (weights[1] ** 2).sum()
+            loss.backward()
+            move(optimiser)
+            assert all(weight.grad is None for weight in weights)
+        ends.append([weight.detach() for weight in weights])
+    assert len(optimiser.param_groups[0]["params"]) == 5
+    for whole, sliced in zip(*ends, strict=True):
+        torch.testing.assert_close(whole, sliced, rtol=1e-6, atol=1e-7)
+    assert torch.equal(ends[1][2], torch.randn(2, 7, generator=seeded(1)))  # it had no gradient

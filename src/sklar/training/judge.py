@@ -18,7 +18,7 @@ from torch import Tensor
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.objectives import Task
 from sklar.training.runtime import generator_on
-from sklar.training.steps import adamw, averaging, cosine, repeat, set_learning_rate
+from sklar.training.steps import adamw, averaging, cosine, follow, move, repeat, set_learning_rate
 
 BLOCK_ROWS = 2000
 AVERAGE = 0.999  # of the weights
@@ -47,18 +47,15 @@ def train_judge(
     spread = x.std(0)
     memory = averaging(AVERAGE, settings.steps)
     rise = min(500, 1 + settings.steps // 5)
-    weights: list[Tensor] = list(learner.parameters())
-    averaged: list[Tensor] = list(judge.parameters())
+    weights, averaged = list(learner.parameters()), list(judge.parameters())
 
     def step() -> None:
         pick = torch.randint(n, (settings.batch_size,), generator=generator, device=x.device)
         rows = x[pick].unsqueeze(0)
         loss = task.row_loss(learner(rows, sparse_masks(rows, spread, generator)), y[pick].unsqueeze(0)).mean()
         loss.backward()
-        optimiser.step()
-        optimiser.zero_grad(set_to_none=True)
-        with torch.no_grad():
-            torch._foreach_lerp_(averaged, weights, 1 - memory)
+        move(optimiser)
+        follow(averaged, weights, 1 - memory)
 
     def before(k: int) -> None:
         set_learning_rate(optimiser, settings.learning_rate * cosine(k, settings.steps) * min(1.0, (k + 1) / rise))

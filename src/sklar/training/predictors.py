@@ -19,7 +19,7 @@ from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.folds import Folds, of_other_folds
 from sklar.training.group_lasso import shrink_features
 from sklar.training.objectives import Task
-from sklar.training.steps import adamw, averaging, cosine, move, repeat, set_learning_rate
+from sklar.training.steps import adamw, averaging, cosine, follow, move, repeat, set_learning_rate
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,9 @@ class FoldPredictors:
         with torch.no_grad():
             shrink_features(self.learner, self.optimiser.param_groups[0]["lr"] * self.sparsity)
 
-    @torch.no_grad()
     def remember(self) -> None:
         """Let the judge follow the learner."""
-        average: list[Tensor] = list(self.judge.parameters())
-        torch._foreach_lerp_(average, list(self.learner.parameters()), 1 - self.average)
+        follow(list(self.judge.parameters()), list(self.learner.parameters()), 1 - self.average)
 
     def prune(self, folds: Folds, keep: Tensor) -> None:
         """Go on with the features (P, w) alone, which `folds` holds; what was learned about them is kept."""

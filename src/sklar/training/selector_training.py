@@ -17,7 +17,7 @@ from sklar.training.copula_flips import CopulaFlips, copula_flips
 from sklar.training.group_lasso import shrink_inputs
 from sklar.training.predictors import teaching_masks
 from sklar.training.stage import Stage
-from sklar.training.steps import adamw, averaging, cosine, move, repeat, set_learning_rate
+from sklar.training.steps import adamw, averaging, cosine, follow, move, repeat, set_learning_rate
 from sklar.training.trial import Trial
 
 Report = Callable[[], object]  # told of every step that was done
@@ -63,7 +63,7 @@ def train_selector(
             shrink_inputs(
                 stage.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * sparsity, stage.folds.gates
             )
-            torch._foreach_lerp_(averaged, weights, 1 - memory)
+        follow(averaged, weights, 1 - memory)
         stage.beside.join()
         stage.meanwhile.join()
         stage.predictors.remember()  # those that judged this step's flips

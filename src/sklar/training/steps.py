@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 Result = TypeVar("Result")
 EAGER_STEPS = 3  # a graph may be captured only after its step ran a few times
 LARGE = 32_000_000  # bytes, just below the largest that glibc's malloc learns from
+SLICE, LARGEST_SLICED = 8192, 2**20  # entries of a tensor
 
 
 def repeat(
@@ -139,6 +140,49 @@ class Meanwhile:
         self.beside.join()
 
 
+def slices(tensor: Tensor) -> list[Tensor]:
+    """Views of a tensor, piece by piece, for torch's operations on many tensors; of a large one, the whole.
+
+    These give 65,536 entries to a block of threads: a small network has few such blocks, and a GPU idles.
+    """
+    flat = tensor.reshape(-1)
+    return list(flat.split(SLICE)) if len(flat) <= LARGEST_SLICED else [flat]
+
+
+@torch.no_grad()
+def follow(average: Sequence[Tensor], weights: Sequence[Tensor], share: float) -> None:
+    """Move an average a share of the way to the weights."""
+    if weights[0].is_cuda:
+        average, weights = ([part for tensor in tensors for part in slices(tensor)] for tensors in (average, weights))
+    torch._foreach_lerp_(list(average), list(weights), share)
+
+
+class SlicedAdamW(torch.optim.AdamW):
+    """AdamW that moves weights slice by slice, to the same values."""
+
+    def __init__(self, groups: list[dict[str, Any]], **words: Any) -> None:
+        self.parts: list[tuple[nn.Parameter, list[nn.Parameter]]] = []
+        for group in groups:
+            own = [(weight, [nn.Parameter(part) for part in slices(weight.detach())]) for weight in group["params"]]
+            group["params"] = [part for _, parts in own for part in parts]
+            self.parts += own
+        super().__init__(groups, **words)
+
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Step by the gradients of the whole weights."""
+        for weight, parts in self.parts:
+            gradients = [None] * len(parts) if weight.grad is None else slices(weight.grad)
+            for part, gradient in zip(parts, gradients, strict=True):
+                part.grad = gradient
+        super().step(closure)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients of the whole weights."""
+        for weight, parts in self.parts:
+            for each in (weight, *parts):
+                each.grad = None
+
+
 def adamw(
     module: nn.Module, learning_rate: float, weight_decay: float, spare: str = "-", memory: float = 0.999
 ) -> torch.optim.AdamW:
@@ -146,7 +190,7 @@ def adamw(
     free = [p for name, p in module.named_parameters() if name.endswith("bias") or name == spare]
     weights = [p for name, p in module.named_parameters() if not name.endswith("bias") and name != spare]
     on_gpu = weights[0].is_cuda
-    return torch.optim.AdamW(
+    return (SlicedAdamW if on_gpu else torch.optim.AdamW)(
         [{"params": weights, "weight_decay": weight_decay}, {"params": free, "weight_decay": 0.0}],
         betas=(0.9, memory),
         lr=torch.tensor(learning_rate, device=weights[0].device) if on_gpu else learning_rate,
