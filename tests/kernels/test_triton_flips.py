@@ -21,7 +21,7 @@ def trial(replicas, n, d, hidden, outputs, strength=0.7):
     y = torch.randint(outputs, (replicas, n), generator=seeded(2))
     scores = torch.randn(replicas, n, d, generator=seeded(3))
     noise = draws.correlated_noise(strength * torch.randn(replicas, d, 3, generator=seeded(5)), n, seeded(4))
-    draw = draws.draw_gates(scores, noise, seeded(4))
+    draw = draws.draw_gates(scores, noise)
     return moved_to(Trial(judge, Task(outputs).row_loss, x, y, draw), DEVICE)
 
 

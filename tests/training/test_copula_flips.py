@@ -22,7 +22,7 @@ def trial(strength, of_input=None, replicas=2, n=30, d=6):
     scores = torch.randn(replicas, n, d, generator=seeded(3), dtype=torch.float64)
     loadings = strength * torch.randn(replicas, d, 2, generator=seeded(5), dtype=torch.float64)
     noise = draws.correlated_noise(loadings, n, seeded(4))
-    return Trial(judge, LOSS, x, y, draws.draw_gates(scores, noise, seeded(4)))
+    return Trial(judge, LOSS, x, y, draws.draw_gates(scores, noise))
 
 
 def features(asked, count, seed=6):

@@ -11,7 +11,7 @@ def test_correlated_gates_open_as_often_as_their_scores_say_and_together_as_the_
     """P(z_i) = sigmoid(alpha_i), and P(z_1 z_2) is the normal orthant's: binomial tests, `assert_plausible`'s rate."""
     n, scores, root = 40_000, torch.tensor([0.8, -1.5]), torch.tensor([[[0.9], [-0.7]]])
     loadings = root / (1 - root.square()).sqrt()
-    draw = draws.draw_gates(scores.expand(1, n, 2), draws.correlated_noise(loadings, n, seeded()), seeded())
+    draw = draws.draw_gates(scores.expand(1, n, 2), draws.correlated_noise(loadings, n, seeded()))
     p = torch.sigmoid(scores.double())
     c = -torch.special.ndtri(p)
     both = multivariate_normal([0, 0], [[1, -0.63], [-0.63, 1]]).cdf((-c).tolist())

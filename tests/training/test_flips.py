@@ -30,7 +30,7 @@ def loss_with(judge, x, y, mask, **gates):
 
 def test_gains_of_independent_gates(setup):
     judge, x, y, scores = setup
-    draw = draws.draw_gates(scores, None, seeded(4))
+    draw = draws.draw_gates(scores, torch.rand(scores.shape, generator=seeded(4)))
     index = torch.arange(5).expand(2, 6, 5)
     gain = flips.gains(Trial(judge, LOSS, x, y, draw), index)
     for i in range(5):

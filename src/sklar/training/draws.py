@@ -54,11 +54,10 @@ class Draw(NamedTuple):
     latents: Latents | None = None
 
 
-def draw_gates(scores: Tensor, noise: Noise | None, generator: torch.Generator) -> Draw:
-    """Gates open with probability sigmoid(alpha), correlated as the noise is; without it, independent."""
-    if noise is None:
-        uniform = torch.rand(scores.shape, generator=generator, device=scores.device)
-        return Draw((uniform < torch.sigmoid(scores)).to(scores.dtype))
+def draw_gates(scores: Tensor, noise: Noise | Tensor) -> Draw:
+    """Gates open with probability sigmoid(alpha), correlated as the noise is, or not where it is uniform (R, n, d)."""
+    if not isinstance(noise, Noise):
+        return Draw((noise < torch.sigmoid(scores)).to(scores.dtype))
     distance = gradients.thresholds(scores) - noise.q
     return Draw((distance < 0).to(scores.dtype), Latents(distance, noise.correlation))
 

@@ -50,11 +50,20 @@ def train_selector(
     rise = min(50, 1 + n_steps // 5)
     bit_flips = s.bit_flips * min(1.0, 11 / stage.alive.shape[1])
 
+    def masks_to_learn_from(drawn: Tensor) -> Tensor:
+        return teaching_masks(drawn, alive, bit_flips, stage.generator, s.predictor.k)
+
+    def teach(x: Tensor, y: Tensor, drawn: Tensor) -> None:
+        stage.predictors.learn(x, y, masks_to_learn_from(drawn))
+
     def step() -> None:
         x, y = stage.folds.batch(stage.predictors.rows, among, stage.generator)
         drawn = draw(stage, x, y, low, high)
-        masks = teaching_masks(drawn.mask.view(*x.shape[:3], -1), alive, bit_flips, stage.generator, s.predictor.k)
-        stage.meanwhile.start(stage.predictors.learn, x, y, masks)
+        mask = drawn.mask.view(*x.shape[:3], -1)
+        if s.k is None:
+            stage.meanwhile.start(teach, x, y, mask)
+        else:  # swaps draw numbers too: a thread must not draw beside them
+            stage.meanwhile.start(stage.predictors.learn, x, y, masks_to_learn_from(mask))
         learn(stage, drawn)
         if of_correlation is not None:
             stage.beside.start(lambda: move(of_correlation))
@@ -110,17 +119,20 @@ def draw(stage: Stage, x: Tensor, y: Tensor, low: Tensor, high: Tensor) -> Drawn
     problems, n_folds, b, _ = x.shape
     mix = torch.rand(problems, n_folds * b, 1, generator=stage.generator, device=x.device)
     log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
-    noise = None if stage.correlation is None else stage.beside.start(lambda: _noise(stage, b))
+    noise = features = None
+    if stage.settings.k is None:  # these need not wait for the scores
+        noise = stage.beside.start(partial(_noise, stage, b))
+        features = stage.aside.start(partial(_features_to_flip, stage, b))
     scores = stage.scores(x.flatten(1, 2), log_penalty)
     alpha = scores.detach().view(problems * n_folds, b, -1)
     stage.beside.join()
-    features = None
     with torch.no_grad():
-        if stage.settings.k is None:
-            gates = draws.draw_gates(alpha * stage.sharpness, noise, stage.generator)
-            features = draws.random_features(_eligible(stage, n_folds, b), stage.settings.flips, stage.generator)
-        else:
+        if stage.settings.k is not None:
             gates = swaps.draw(alpha, stage.settings.k, stage.generator)
+        else:
+            assert noise is not None
+            gates = draws.draw_gates(alpha * stage.sharpness, noise)
+    stage.aside.join()
     # Rows of fold f meet the predictor that never saw them.
     trial = Trial(stage.predictors.judge, stage.task.row_loss, x.flatten(0, 1), y.flatten(0, 1), gates)
     return Drawn(scores, log_penalty.exp().view(problems * n_folds, b, 1), trial, features)
@@ -161,10 +173,17 @@ def _learn_pairs(stage: Stage, index: Tensor, *found: Tensor) -> None:
 
 
 @torch.no_grad()
-def _noise(stage: Stage, b: int) -> draws.Noise:
-    """Noise for b rows of every problem and fold, with the present correlation of the gates."""
-    assert stage.correlation is not None
-    return draws.correlated_noise(stage.correlation.patterned(), b, stage.generator, stage.folds.x.shape[1])
+def _noise(stage: Stage, b: int) -> draws.Noise | Tensor:
+    """Noise for b rows of every problem and fold, with the present correlation of the gates, or uniform."""
+    (problems, d), n_folds = stage.alive.shape, stage.folds.x.shape[1]
+    if stage.correlation is None:
+        return torch.rand(problems * n_folds, b, d, generator=stage.generator, device=stage.alive.device)
+    return draws.correlated_noise(stage.correlation.patterned(), b, stage.generator, n_folds)
+
+
+def _features_to_flip(stage: Stage, b: int) -> Tensor:
+    """Different features for b rows of every problem and fold, in random order: (P F, b, K)."""
+    return draws.random_features(_eligible(stage, stage.folds.x.shape[1], b), stage.settings.flips, stage.generator)
 
 
 def _flip_push(stage: Stage, gain: Tensor, alpha: Tensor, index: Tensor, price: Tensor) -> Tensor:

@@ -75,7 +75,8 @@ class Stage:
         self.selector.scores.start(0.1, settings.start, start)
         self.selector.to(folds.x.device)
         self.correlation: GateCorrelation | None = None
-        self.beside = Beside(folds.x.device)  # what concerns the correlation alone
+        self.beside = Beside(folds.x.device)  # noise, and what concerns the correlation alone
+        self.aside = Beside(folds.x.device)  # which features to flip
         self.meanwhile = Meanwhile(folds.x.device)  # what the predictors learn while flips are tried
         self.middle = torch.zeros(problems, 1, 1, device=folds.x.device)  # of the log-penalties
         self.sharpness = torch.ones((), device=folds.x.device)  # what scores are multiplied by before gates are drawn
