@@ -3,7 +3,7 @@ import torch
 from torch import nn
 from torch.autograd import gradcheck
 
-from sklar.model.networks import ACTIVATIONS, ChoiceNet, PredictNet, StackedBatchNorm, StackedLinear
+from sklar.model.networks import ACTIVATIONS, ChoiceNet, PredictNet, StackedBatchNorm, StackedLinear, _OnGpu
 from tests.helpers import seeded
 
 REPLICAS = 3
@@ -53,6 +53,18 @@ def test_a_layer_and_its_gradients_however_many_outputs(width):
     assert gradcheck(lambda x, *_: layer(x).tanh(), weights)
     (of_x,) = torch.autograd.grad(layer(x).tanh().sum(), x)
     assert of_x.is_contiguous()
+
+
+@pytest.mark.parametrize("replicas", [1, REPLICAS])
+def test_the_layer_of_a_gpu(replicas):
+    """Its products are the same anywhere; frozen weights get no gradient, and cost none."""
+    layer = StackedLinear(replicas, 4, 6, seeded()).double()
+    x = torch.randn(replicas, 7, 4, generator=seeded(1), dtype=torch.float64, requires_grad=True)
+    weights = (x, layer.weight, layer.bias)
+    torch.testing.assert_close(_OnGpu.apply(*weights), torch.baddbmm(layer.bias, x, layer.weight))
+    assert gradcheck(lambda *tensors: _OnGpu.apply(*tensors).tanh(), weights)
+    layer.requires_grad_(False)
+    assert gradcheck(lambda x: _OnGpu.apply(x, layer.weight, layer.bias).tanh(), (x,))
 
 
 def test_a_stacked_linear_starts_where_torchs_does():

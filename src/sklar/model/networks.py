@@ -53,10 +53,12 @@ class _OnGpu(torch.autograd.Function):
         return torch.baddbmm(bias, x, weight)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         x, weight = ctx.saved_tensors
         gradient = gradients[0]
         of_x = gradient @ weight.mT if ctx.needs_input_grad[0] else None
+        if not any(ctx.needs_input_grad[1:]):
+            return of_x, None, None
         ones = x.new_ones(1, 1, x.shape[1]).expand(len(x), -1, -1)
         return of_x, x.mT @ gradient, ones @ gradient
 
