@@ -28,6 +28,14 @@ def test_random_features_are_different_and_eligible():
     assert not (index == 1).any()
 
 
+def test_the_first_few_of_many_features_are_those_of_the_least_keys():
+    """However they are found: rows are sorted up to a width."""
+    for d in (draws.WIDEST_SORTED, draws.WIDEST_SORTED + 1):
+        index = draws.random_features(torch.ones(1, 40, d, dtype=torch.bool), 5, seeded(1))
+        keys = torch.rand(1, 40, d, generator=seeded(1))
+        torch.testing.assert_close(keys.gather(-1, index), keys.sort(-1).values[..., :5])
+
+
 def test_all_features_come_in_random_order_with_those_that_are_not_eligible_last():
     eligible = torch.tensor([True, False, True, True]).expand(1, 500, 4)
     index = draws.random_features(eligible, 9, seeded())

@@ -10,6 +10,8 @@ from torch import Tensor
 
 from sklar.training import gradients
 
+WIDEST_SORTED = 256  # features: up to here numpy sorts them all sooner than torch finds the first few
+
 
 class Noise(NamedTuple):
     """Correlated draws of standard normals."""
@@ -69,6 +71,6 @@ def random_features(eligible: Tensor, count: int, generator: torch.Generator) ->
     """
     keys = torch.rand(eligible.shape, generator=generator, device=eligible.device) + 2.0 * ~eligible
     count = min(count, eligible.shape[-1])
-    if keys.device.type == "cpu":  # the same, several times as fast for rows so short
+    if keys.device.type == "cpu" and keys.shape[-1] <= WIDEST_SORTED:  # the same, several times as fast for short rows
         return torch.from_numpy(np.argsort(keys.numpy(), axis=-1)[..., :count].copy())
     return keys.topk(count, dim=-1, largest=False).indices
