@@ -153,6 +153,8 @@ def test_a_low_rank_draw_in_one_pass_is_the_draw_with_L_stored(activation):
     gradients = [torch.autograd.grad(mask.square().sum(), model.choice.parameters()) for mask in masks]
     for mine, written in zip(*gradients, strict=True):
         torch.testing.assert_close(mine, written)
+    covariances = [model.covariance(model.choice(x, factored=factored)).dense() for factored in (True, False)]
+    torch.testing.assert_close(*covariances)
 
 
 @pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])

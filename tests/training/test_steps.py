@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from sklar.training.runtime import threads_for
-from sklar.training.steps import Beside, Meanwhile, SlicedAdamW, move, repeat
+from sklar.training.steps import LARGEST_SLICED, SLICE, Beside, Meanwhile, SlicedAdamW, move, repeat, slices
 from tests.helpers import seeded, threads
 
 
@@ -96,6 +96,15 @@ def test_honest_training_is_captured_and_replayed(covariance):
     assert torch.isfinite(stage.selector.scores.weight).all()
     assert shown[0] > 0.9
     assert shown[1:].mean() < 0.3
+
+
+def test_slices_are_views_of_all_entries_and_a_large_tensor_is_left_whole():
+    tensor = torch.zeros(2, SLICE)
+    for part in slices(tensor):
+        part += 1
+    assert (tensor == 1).all()
+    assert [len(part) for part in slices(torch.zeros(2 * SLICE + 3))] == [SLICE, SLICE, 3]
+    assert [len(part) for part in slices(torch.zeros(LARGEST_SLICED + 1))] == [LARGEST_SLICED + 1]
 
 
 def test_an_optimiser_of_slices_moves_weights_as_one_of_the_whole(monkeypatch):

@@ -66,7 +66,7 @@ class BlockAnswers(TableReading):
         return self._map_rows(rows, lambda model, x: model.output(x, _decide(model, x).to(x.dtype)), n_outputs, float)
 
     def _entries_of_loadings(self) -> int:
-        """Entries of L for one row; none where all rows share L."""
+        """Entries of L and sigma for one row; none where all rows share L."""
         return sum(value.shape[-1] for name, value in self.model_.named_parameters() if name.endswith(COPULA_HEAD))
 
 

@@ -160,11 +160,14 @@ class ChoiceNet(nn.Module):
         h = self.activation(self.second(self.activation(self.first(x))))
         if factored:
             return Choice(self.scores(h), None, None, h)
-        if not heads or self.copula is None:
-            return Choice(self.scores(h), None, None)
+        return Choice(self.scores(h), *(self.copula_of(h) if heads else (None, None)))
+
+    def copula_of(self, h: Tensor) -> tuple[Tensor | None, Tensor | None]:
+        """Loadings and sigma made of hidden units (R, n, h), as far as there are heads for them."""
+        if self.copula is None:
+            return None, None
         loadings, sigma = self.copula(h).tensor_split([self.n_loadings], dim=-1)
-        own = self.sigma_activation(sigma) if sigma.shape[-1] else None
-        return Choice(self.scores(h), self.loadings_activation(loadings), own)
+        return self.loadings_activation(loadings), self.sigma_activation(sigma) if sigma.shape[-1] else None
 
     @torch.no_grad()
     def only(self, features: Tensor, inputs: Tensor) -> ChoiceNet:

@@ -197,15 +197,17 @@ class SelectionModel(GateModel):
         """The covariance of every row's gates, from ChoiceNet's heads."""
         a = self.architecture
         ones = choice.scores.new_ones(a.n_features)
-        if choice.hidden is not None and self.choice.copula is not None:
+        loadings, sigma = choice.loadings, choice.sigma
+        if choice.hidden is not None and a.covariance == "full" and self.choice.copula is not None:
             rounded = a.loadings_precision == "bfloat16" and ones.is_cuda
             factors = (choice.hidden, self.choice.copula.weight, self.choice.copula.bias)
             hidden, weight, bias = (factor.bfloat16() if rounded else factor for factor in factors)
             own, scale = (torch.zeros_like(ones), 1.0) if a.k is None else (ones, a.correlation_strength**0.5)
             return FullRankHead(hidden, weight, bias, a.loadings_activation, own, scale)
-        if choice.loadings is None:
+        if choice.hidden is not None:
+            loadings, sigma = self.choice.copula_of(choice.hidden)
+        if loadings is None:
             return Independent(ones)
-        loadings, sigma = choice.loadings, choice.sigma
         if a.k is not None:  # Norm(I + tau L L^T)
             loadings, sigma = loadings * a.correlation_strength**0.5, ones
         if self.layout is not None:

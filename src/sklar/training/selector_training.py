@@ -42,28 +42,16 @@ def train_selector(
     of_correlation = adamw(stage.correlation, s.correlation_rate, 0.0, memory=s.memory) if stage.correlation else None
     weights: list[Tensor] = list(stage.selector.parameters())
     averaged = [weight.detach().clone() for weight in weights]
-    alive = stage.alive[:, None, None]
     stage.predictors.average = averaging(s.predictor.average, n_steps)
     memory = averaging(s.average, n_steps)
     # an input's weights are the longer, the more there are
     sparsity = s.sparsity * (s.hidden / 100) ** 0.5 * stage.folds.noise
     rise = min(50, 1 + n_steps // 5)
-    bit_flips = s.bit_flips * min(1.0, 11 / stage.alive.shape[1])
-
-    def masks_to_learn_from(drawn: Tensor) -> Tensor:
-        return teaching_masks(drawn, alive, bit_flips, stage.generator, s.predictor.k)
-
-    def teach(x: Tensor, y: Tensor, drawn: Tensor) -> None:
-        stage.predictors.learn(x, y, masks_to_learn_from(drawn))
 
     def step() -> None:
         x, y = stage.folds.batch(stage.predictors.rows, among, stage.generator)
         drawn = draw(stage, x, y, low, high)
-        mask = drawn.mask.view(*x.shape[:3], -1)
-        if s.k is None:
-            stage.meanwhile.start(teach, x, y, mask)
-        else:  # swaps draw numbers too: a thread must not draw beside them
-            stage.meanwhile.start(stage.predictors.learn, x, y, masks_to_learn_from(mask))
+        _start_teaching(stage, x, y, drawn.mask.view(*x.shape[:3], -1))
         learn(stage, drawn)
         if of_correlation is not None:
             stage.beside.start(lambda: move(of_correlation))
@@ -89,6 +77,20 @@ def train_selector(
     repeat(step, n_steps, before, stage.folds.x.device, stage.generator)
     with torch.no_grad():
         torch._foreach_copy_(weights, averaged)
+
+
+def _start_teaching(stage: Stage, x: Tensor, y: Tensor, drawn: Tensor) -> None:
+    """Let the predictors learn, while the step goes on, from masks made of those `drawn` (P, F, b, d)."""
+    s = stage.settings
+    bit_flips = s.bit_flips * min(1.0, 11 / stage.alive.shape[1])
+
+    def masks(drawn: Tensor) -> Tensor:
+        return teaching_masks(drawn, stage.alive[:, None, None], bit_flips, stage.generator, s.predictor.k)
+
+    if s.k is None:
+        stage.meanwhile.start(lambda x, y, drawn: stage.predictors.learn(x, y, masks(drawn)), x, y, drawn)
+    else:  # swaps draw numbers too: a thread must not draw beside them
+        stage.meanwhile.start(stage.predictors.learn, x, y, masks(drawn))
 
 
 @torch.no_grad()

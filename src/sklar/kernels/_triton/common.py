@@ -54,6 +54,11 @@ def tanh_of_powers(x, COMPILED: tl.constexpr):
 
 
 @triton.jit
+def tanh(x, COMPILED: tl.constexpr):
+    return tanh_of_powers(x * 2.8853900817779268, COMPILED)  # 2 / log(2)
+
+
+@triton.jit
 def product(a, b, PRECISION: tl.constexpr):
     if PRECISION == "interpreted":  # the interpreter has no bfloat16 product
         return tl.dot(a.to(tl.float32), b.to(tl.float32))

@@ -9,7 +9,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from sklar.kernels._triton.common import INTERPRETED, precise_exp, tanh_of_powers
+from sklar.kernels._triton.common import INTERPRETED, precise_exp, tanh
 from sklar.kernels.reference import SMALLEST_SIGMA
 
 
@@ -49,7 +49,7 @@ def _own_deviation(raw, TANH: tl.constexpr, FLOOR: tl.constexpr, COMPILED: tl.co
     if TANH:
         own, slope = raw, 1.0
     else:
-        own = tanh_of_powers(raw * 2.8853900817779268, COMPILED)
+        own = tanh(raw, COMPILED)
         slope = tl.where(own < 0.0, -1.0, 1.0) * (1.0 - own * own)
         own = tl.abs(own)
     return tl.maximum(own, FLOOR), tl.where(own > FLOOR, slope, 0.0)
@@ -58,7 +58,7 @@ def _own_deviation(raw, TANH: tl.constexpr, FLOOR: tl.constexpr, COMPILED: tl.co
 @triton.jit
 def _loading(raw, TANH: tl.constexpr, COMPILED: tl.constexpr):
     if TANH:
-        return tanh_of_powers(raw * 2.8853900817779268, COMPILED)
+        return tanh(raw, COMPILED)
     return tl.maximum(raw, 0.0)
 
 
