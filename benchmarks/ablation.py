@@ -21,13 +21,15 @@ import torch
 from torch import Tensor
 
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
-from sklar.experiments.honest_stack import fit_honest_stack
 from sklar.metrics import false_discovery_rate, true_positive_rate
-from sklar.training import decisions, honest, selector_training
-from sklar.training.predictors import PredictorSettings
-from sklar.training.runtime import resolve_device
-from sklar.training.stage import SelectorSettings, Stage
-from sklar.training.trial import Trial
+from sklar.paper.experiments.honest_stack import fit_honest_stack
+from sklar.training.engine.runtime import resolve_device
+from sklar.training.honest import decisions
+from sklar.training.honest import fit as honest
+from sklar.training.honest import selector as selector_training
+from sklar.training.honest.predictors import PredictorSettings
+from sklar.training.honest.stage import SelectorSettings, Stage
+from sklar.training.honest.trial import Trial
 
 EXACT_GAINS = selector_training.exact_gains
 
@@ -68,7 +70,7 @@ def settings(**words: object) -> list:
 IDEAS: dict[str, Callable[[], list]] = {
     "nothing (the method)": list,
     "1 masks that say nothing": lambda: [patch.object(selector_training, "teaching_masks", masks_of_the_row)],
-    "2 cross-fitting": lambda: [patch("sklar.training.predictors.of_other_folds", rows_of_all_folds)],
+    "2 cross-fitting": lambda: [patch("sklar.training.honest.predictors.of_other_folds", rows_of_all_folds)],
     "3 exact flips": lambda: [patch.object(selector_training, "exact_gains", straight_through)],
     "4 natural form, bound": lambda: [patch.object(selector_training, "inward_only", plain_gradient)],
     "5 bit flips": lambda: settings(bit_flips=0.0),

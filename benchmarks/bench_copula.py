@@ -19,7 +19,7 @@ from torch import Tensor
 
 from sklar import kernels
 from sklar.model.copula import logistic
-from sklar.training.runtime import resolve_device
+from sklar.training.engine.runtime import resolve_device
 
 TARGETS = {("cpu", 100): 40, ("cpu", 784): 200, ("cuda", 784): 500}
 LARGEST_BATCH_ENTRIES = 2e7  # of Sigma, for the rival: beyond, fewer rows are timed

@@ -26,10 +26,10 @@ import torch
 from measure import line, table
 
 from sklar import CopulaSelectorClassifier
-from sklar.baselines import REGISTRY
-from sklar.baselines.base import above_average
 from sklar.datasets import make_synthetic
 from sklar.metrics import false_discovery_rate, true_positive_rate
+from sklar.paper.baselines import REGISTRY
+from sklar.paper.baselines.base import above_average
 
 INVASE_ITERATIONS = 10_000
 TABNET_EPOCHS = 100  # its default

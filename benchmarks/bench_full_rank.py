@@ -17,7 +17,7 @@ from measure import extra_memory, in_child, line, quickest, replayed, seconds, t
 from torch import Tensor
 
 from sklar import kernels
-from sklar.training.runtime import resolve_device
+from sklar.training.engine.runtime import resolve_device
 
 
 def stored(hidden: Tensor, weight: Tensor, bias: Tensor, zeta: Tensor) -> tuple[Tensor, Tensor]:

@@ -19,9 +19,9 @@ from measure import in_child, line, quickest, table
 from torch.nn.functional import cross_entropy
 
 from sklar import CopulaSelectorClassifier
-from sklar.baselines import REGISTRY
 from sklar.datasets import make_synthetic
 from sklar.model.networks import PredictNet
+from sklar.paper.baselines import REGISTRY
 
 TARGETS = {"LIME": 1000, "KernelSHAP": 1000, "L2X": 1, "INVASE": 1}
 

@@ -15,12 +15,12 @@ import torch
 from measure import line, quickest, table
 
 from sklar.model.selection import Architecture, SelectionModel
-from sklar.training.folds import deal
-from sklar.training.objectives import Task, joint_loss
-from sklar.training.runtime import resolve_device
-from sklar.training.selector_training import train_selector
-from sklar.training.stage import SelectorSettings, Stage
-from sklar.training.steps import BatchStep
+from sklar.training.engine.runtime import resolve_device
+from sklar.training.engine.steps import BatchStep
+from sklar.training.honest.folds import deal
+from sklar.training.honest.selector import train_selector
+from sklar.training.honest.stage import SelectorSettings, Stage
+from sklar.training.tasks import Task, joint_loss
 
 TARGETS = {("cpu", 100): 1.25, ("cuda", 100): 1.10, ("cuda", 784): 1.15}
 COVARIANCES = ("low-rank", "independent")
@@ -43,7 +43,7 @@ def joint_steps(covariance: str, d: int, n: int, device: torch.device, count: in
     generator = torch.Generator(device).manual_seed(0)
     x = torch.randn(1, n, d, generator=generator, device=device)
     y = (x[0, :, 0] > 0).long()
-    words = {"choice_hidden": 100, "predict_hidden": 200, "rank": 8}
+    words = {"choice_hidden": 100, "predict_hidden": 200, "n_factors": 8}
     model = SelectionModel(Architecture(d, 2, covariance=covariance, **words), torch.Generator().manual_seed(0))
     model.to(device)
     on_gpu = device.type == "cuda"

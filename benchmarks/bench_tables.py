@@ -20,9 +20,9 @@ from measure import line, table, wait
 from sklar import CopulaSelectorClassifier
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
 from sklar.estimators.fitting import honest_words
-from sklar.training.honest import fit_honest
-from sklar.training.objectives import Task
-from sklar.training.runtime import resolve_device
+from sklar.training.engine.runtime import resolve_device
+from sklar.training.honest.fit import fit_honest
+from sklar.training.tasks import Task
 
 SETTINGS = {"d=11": (11, 0.0), "d=100": (100, 0.0), "d=100 correlated": (100, 0.5)}
 PENALTIES, FOLDS = 8, 4

@@ -18,9 +18,9 @@ import torch
 from scipy.stats import t as student
 
 from sklar.datasets import SYNTHETIC_NAMES, make_interaction, make_redundant, make_synthetic
-from sklar.experiments.honest_stack import fit_honest_stack
 from sklar.metrics import false_discovery_rate, true_positive_rate
-from sklar.training.runtime import resolve_device
+from sklar.paper.experiments.honest_stack import fit_honest_stack
+from sklar.training.engine.runtime import resolve_device
 
 N_FEATURES = 12
 

@@ -19,11 +19,11 @@ import torch
 
 from sklar.audit import EVALX_STEPS
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
-from sklar.experiments.honest_stack import fit_honest_stack
 from sklar.metrics import false_discovery_rate, true_positive_rate
-from sklar.training.evalx import evalx_outputs
-from sklar.training.objectives import Task
-from sklar.training.runtime import resolve_device
+from sklar.paper.experiments.honest_stack import fit_honest_stack
+from sklar.training.engine.runtime import resolve_device
+from sklar.training.honest.evalx import evalx_outputs
+from sklar.training.tasks import Task
 
 SETTINGS = {"d=11": (11, 0.0), "d=100": (100, 0.0), "d=100 correlated": (100, 0.5)}
 TARGETS = {  # TPR at least, FDR at most, for Syn1-3 and Syn4-6

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sklar.baselines import REGISTRY
 from sklar.datasets import SYNTHETIC_NAMES
+from sklar.paper.baselines import REGISTRY
 
 Row = dict[str, Any]
 

@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from sklar.baselines import REGISTRY
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
-from sklar.experiments.cells import STACKED_RIVALS
-from sklar.experiments.results import published as told
-from sklar.experiments.synthetic import SLOW_TO_ASK, TOLD_K, TOLD_K_AT_SELECT, TOLD_TRUTH, Draw, K
 from sklar.metrics import false_discovery_rate, true_positive_rate
-from sklar.training.runtime import DEVICES, resolve_device
+from sklar.paper.baselines import REGISTRY
+from sklar.paper.experiments.cells import STACKED_RIVALS
+from sklar.paper.experiments.results import published as told
+from sklar.paper.experiments.synthetic import SLOW_TO_ASK, TOLD_K, TOLD_K_AT_SELECT, TOLD_TRUTH, Draw, K
+from sklar.training.engine.runtime import DEVICES, resolve_device
 
 sys.path.insert(0, str(Path(__file__).parent))  # also when it is not run as a script
 from rival_tables import tables

@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     import torch
 
-    from sklar.training.runtime import resolve_device
+    from sklar.training.engine.runtime import resolve_device
 
     device = resolve_device(args.device)
     name = torch.cuda.get_device_name() if device.type == "cuda" else f"{torch.get_num_threads()} CPU thread(s)"

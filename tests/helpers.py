@@ -20,7 +20,7 @@ QUICK = {
     "batch_size": 64,
     "choice_hidden": 12,
     "predict_hidden": 16,
-    "rank": 3,
+    "n_factors": 3,
     "device": "cpu",
     "random_state": 0,
 }

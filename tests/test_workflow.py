@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.tables import TableError, read_table
+from sklar.table.files import TableError, read_table
 from sklar.workflow import answer_file, fit_file, guess_task, run_benchmarks
 from tests.helpers import QUICK, toy_rows
 

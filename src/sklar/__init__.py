@@ -17,8 +17,8 @@ if TYPE_CHECKING:
         CopulaSelectorRegressor,
         load,
     )
+    from sklar.export.storage import ModelFileError
     from sklar.report import plots
-    from sklar.storage import ModelFileError
 
 __version__ = "0.1.0"
 
@@ -28,7 +28,7 @@ _HOMES = {
     "CopulaSelectorClassifier": "sklar.estimators",
     "CopulaSelectorRegressor": "sklar.estimators",
     "load": "sklar.estimators",
-    "ModelFileError": "sklar.storage",
+    "ModelFileError": "sklar.export.storage",
 }
 _MODULES = {"datasets": "sklar.datasets", "metrics": "sklar.metrics", "plots": "sklar.report.plots"}
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklar.cells import take_rows
+from sklar.table.cells import take_rows
 
 # The own predictor may be ahead of EVAL-X by this much (points) before it counts: it saw the masks it is asked about.
 # With fewer rows than 10,000 EVAL-X, which learns from the audited rows, falls behind: measured on a model without a
@@ -196,8 +196,8 @@ def _evalx_predictions(
     import torch
 
     from sklar.model.gates import Gates
-    from sklar.training.evalx import evalx_outputs
-    from sklar.training.objectives import Task
+    from sklar.training.honest.evalx import evalx_outputs
+    from sklar.training.tasks import Task
 
     rows = torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
     shown = [torch.from_numpy(np.ascontiguousarray(mask))[None] for mask in masks]

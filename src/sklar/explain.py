@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sklar.cells import column_values, dense, plain, show_value
+from sklar.table.cells import column_values, dense, plain, show_value
 
 # A decision is sure where at least this share of the gate's draws (or of the models, where there are several) agree.
 SURE = 0.8

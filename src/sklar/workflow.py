@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.tables import Table, TableError, read_table, require_format, require_writable, write_table
+from sklar.table.files import Table, TableError, read_table, require_format, require_writable, write_table
 
 if TYPE_CHECKING:
     from sklar.audit import AuditReport
@@ -130,7 +130,7 @@ def report_file(
 
 def report_results(folder: str, out: str, *, echo: Callable[[str], object] = print) -> None:
     """Draw the figures of a folder of rows that `sklar reproduce` wrote, and write the page of its results."""
-    from sklar.report.results_page import write_results_page
+    from sklar.paper.results_page import write_results_page
 
     write_results_page(folder, out)
     echo(f"wrote {out}")

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from sklar.datasets import make_synthetic
-from sklar.experiments.honest_stack import fit_honest_stack
-from sklar.training import honest
+from sklar.paper.experiments.honest_stack import fit_honest_stack
+from sklar.training.honest import fit as honest
 
 SPEC = importlib.util.spec_from_file_location("ablation", Path(__file__).parents[2] / "benchmarks" / "ablation.py")
 ablation = importlib.util.module_from_spec(SPEC)

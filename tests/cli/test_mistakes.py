@@ -6,8 +6,8 @@ import os
 import pandas as pd
 import pytest
 
-from sklar import tables
-from sklar.cli.words import NumberOr
+from sklar.cli.params import NumberOr
+from sklar.table import files as tables
 from tests.cli.commands import assert_one_line_error, fit, run
 from tests.helpers import toy_rows
 
@@ -61,7 +61,7 @@ BAD_WORDS = {
     "--objective=fame": "'objective' parameter",
     "--activation=gelu": "'activation' parameter",
     "--device=tpu": "'device' parameter",
-    "--rank=0": "'rank' parameter",
+    "--n-factors=0": "'n_factors' parameter",
     "--temperature=0": "'temperature' parameter",
     "--max-epochs=0": "'max_epochs' parameter",
     "--batch-size=1": "'batch_size' parameter",
@@ -212,7 +212,7 @@ def test_a_demo_into_a_file(tmp_path):
         ["fit", "t.csv"],
         ["fit", "t.csv", "--target", "y"],
         ["fit", "t.csv", "--target", "y", "--out", "m", "--penalty", "cheap"],
-        ["fit", "t.csv", "--target", "y", "--out", "m", "--rank", "two"],
+        ["fit", "t.csv", "--target", "y", "--out", "m", "--n-factors", "two"],
         ["fit", "t.csv", "--target", "y", "--out", "m", "--task", "dance"],
         ["fit", "t.csv", "--target", "y", "--out", "m", "--nonsense", "1"],
         ["select", "m.sklar"],

@@ -41,7 +41,7 @@ def test_mistakes_about_results(arguments, says, tmp_path, monkeypatch):
 
 
 def test_an_interrupted_reproduction_keeps_what_it_has(tmp_path, monkeypatch):
-    from sklar.experiments import runner
+    from sklar.paper.experiments import runner
 
     def fail(*args, **kwargs):
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""What every entry of `sklar.baselines.REGISTRY` promises. A subclass names the entry, and inherits the tests.
+"""What every entry of `sklar.paper.baselines.REGISTRY` promises. A subclass names the entry, and inherits the tests.
 
 The words it gives make a fit take a fraction of a second: these tests are about the contract, not about quality.
 """
@@ -13,8 +13,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from sklar.baselines import REGISTRY
-from sklar.baselines.base import Baseline
+from sklar.paper.baselines import REGISTRY
+from sklar.paper.baselines.base import Baseline
 
 N_ROWS, N_FEATURES = 80, 5
 

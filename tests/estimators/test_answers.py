@@ -179,7 +179,7 @@ from tests.helpers import quick
 import sklar
 rng = np.random.default_rng(0)
 X = rng.standard_normal((500, 100))
-model = quick(sklar.CopulaRankerClassifier, k=5, choice_hidden={width}, rank=8).fit(X, X[:, 0] > 0)
+model = quick(sklar.CopulaRankerClassifier, k=5, choice_hidden={width}, n_factors=8).fit(X, X[:, 0] > 0)
 model.select(X), model.transform(X)
 rows = rng.standard_normal(({n}, 100), dtype=np.float32)
 before = peak()

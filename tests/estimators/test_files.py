@@ -10,7 +10,7 @@ import torch
 from sklearn.exceptions import NotFittedError
 
 import sklar
-from sklar.storage import ModelFileError, read_model, write_model
+from sklar.export.storage import ModelFileError, read_model, write_model
 from tests.estimators.test_answers import answers
 from tests.helpers import COVARIANCES, quick, toy_rows, toy_target
 
@@ -72,9 +72,9 @@ def test_a_random_generator_is_left_out(tmp_path):
 
 def test_numpy_numbers_as_words_can_be_saved(tmp_path):
     X, value = toy_rows(60)
-    words = {"penalty": np.float64(0.01), "rank": np.int64(2), "temperature": np.float32(0.5)}
+    words = {"penalty": np.float64(0.01), "n_factors": np.int64(2), "temperature": np.float32(0.5)}
     quick(sklar.CopulaSelectorRegressor, **words).fit(X, value).save(tmp_path / "m.sklar")
-    assert sklar.load(tmp_path / "m.sklar").get_params()["rank"] == 2
+    assert sklar.load(tmp_path / "m.sklar").get_params()["n_factors"] == 2
 
 
 def test_an_unfitted_model_is_not_saved(cls, tmp_path):

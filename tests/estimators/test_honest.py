@@ -127,7 +127,7 @@ def test_the_path_is_a_table_and_the_penalty_comes_from_it():
 def test_interchangeable_groups_by_name():
     X, value = toy_rows(100, d=4)
     frame = pd.DataFrame(X, columns=list("abcd"))
-    model = short(sklar.CopulaSelectorRegressor, rank=2).fit(frame, value)
+    model = short(sklar.CopulaSelectorRegressor, n_factors=2).fit(frame, value)
     with_groups = model.model_.loadings.data
     with_groups.zero_()
     with_groups[0, 0], with_groups[3, 0], with_groups[1, 1], with_groups[2, 1] = 3.0, -3.0, 3.0, 3.0

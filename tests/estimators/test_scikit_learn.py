@@ -162,12 +162,12 @@ def test_constructors_only_store(cls):
     assert all(value is words[name] for name, value in estimator.get_params().items())
 
 
-def test_grid_search_over_penalty_and_rank():
+def test_grid_search_over_penalty_and_n_factors():
     X, value = toy_rows()
     search = GridSearchCV(
-        sklar.CopulaSelectorClassifier(**QUICK), {"penalty": [0.0, 0.1], "rank": [1, 3]}, cv=2, error_score="raise"
+        sklar.CopulaSelectorClassifier(**QUICK), {"penalty": [0.0, 0.1], "n_factors": [1, 3]}, cv=2, error_score="raise"
     ).fit(X, value > 0)
-    assert set(search.best_params_) == {"penalty", "rank"}
+    assert set(search.best_params_) == {"penalty", "n_factors"}
     assert search.best_estimator_.penalty_ == search.best_params_["penalty"]
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
@@ -204,22 +204,13 @@ def test_a_fitted_pipeline_comes_back_whole(cls, store, tmp_path):
     )
 
 
-# The ranker's `rank`: a word and a method.
-
 RANKERS = [sklar.CopulaRankerClassifier, sklar.CopulaRankerRegressor]
 
 
 @pytest.mark.parametrize("ranker", RANKERS)
-def test_rank_is_stored_as_a_word_and_called_as_a_method(ranker):
+def test_rank_lists_what_select_marks(ranker):
     X, value = toy_rows()
-    model = quick(ranker, rank=2)
-    assert model.get_params()["rank"] == 2
-    assert model.set_params(rank=4) is model
-    assert model.get_params()["rank"] == clone(model).get_params()["rank"] == 4
-    assert pickle.loads(pickle.dumps(model)).get_params()["rank"] == 4
-    assert "rank=4" in repr(model)
-    model.fit(X, toy_target(ranker, value))
-    assert model.model_.architecture.rank == 4
+    model = quick(ranker, n_factors=4).fit(X, toy_target(ranker, value))
     ranks = model.rank(X)
     assert ranks.shape == (120, 2)
     assert np.issubdtype(ranks.dtype, np.integer)
@@ -229,13 +220,13 @@ def test_rank_is_stored_as_a_word_and_called_as_a_method(ranker):
 
 
 @pytest.mark.parametrize("ranker", RANKERS)
-def test_grid_search_over_a_rankers_rank_and_k(ranker):
+def test_grid_search_over_a_rankers_n_factors_and_k(ranker):
     X, value = toy_rows()
-    grid = {"rank": [1, 2], "k": [1, 3]}
+    grid = {"n_factors": [1, 2], "k": [1, 3]}
     search = GridSearchCV(quick(ranker, max_epochs=1), grid, cv=2, error_score="raise").fit(
         X, toy_target(ranker, value)
     )
-    assert set(search.best_params_) == {"rank", "k"}
+    assert set(search.best_params_) == {"n_factors", "k"}
     assert search.best_estimator_.rank(X).shape[1] == search.best_params_["k"]
 
 

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 import sklar
-from sklar.training.loop import BestWeights
+from sklar.training.engine.loop import BestWeights
 from tests.helpers import COVARIANCES, quick, toy_rows, toy_target
 
 

@@ -177,7 +177,7 @@ def test_the_whole_forward_of_joint_training_takes_the_fused_branch():
         ("low-rank", None, "low_rank_mask"),
         ("full", 2, "relaxed_topk"),
     ):
-        words = {"n_features": 5, "n_outputs": 2, "choice_hidden": 4, "predict_hidden": 4, "rank": 2}
+        words = {"n_features": 5, "n_outputs": 2, "choice_hidden": 4, "predict_hidden": 4, "n_factors": 2}
         model = SelectionModel(Architecture(covariance=covariance, k=k, **words), seeded()).to(DEVICE)
         x = torch.randn(1, 9, 5, generator=seeded()).to(DEVICE)
         gradients = []

@@ -5,9 +5,9 @@ import torch
 
 from sklar import kernels
 from sklar.model.masked_predictor import MaskedPredictor
-from sklar.training import copula_flips, draws
-from sklar.training.objectives import Task
-from sklar.training.trial import Trial
+from sklar.training.honest import copula_flips, draws
+from sklar.training.honest.trial import Trial
+from sklar.training.tasks import Task
 from tests.helpers import seeded
 
 pytest.importorskip("triton", reason='needs Triton: pip install "sklar[triton-test]"')
@@ -71,9 +71,9 @@ def test_what_the_kernel_does_not_cover_takes_another_way(case):
 
 
 def test_a_step_of_training_takes_the_fused_branch():
-    from sklar.training.folds import deal
-    from sklar.training.selector_training import train_selector
-    from sklar.training.stage import SelectorSettings, Stage
+    from sklar.training.honest.folds import deal
+    from sklar.training.honest.selector import train_selector
+    from sklar.training.honest.stage import SelectorSettings, Stage
 
     device = torch.device(DEVICE)
     losses = []

@@ -18,7 +18,7 @@ def members(k=None, n_outputs=3, honest=True):
     made = []
     for seed, union in enumerate(UNIONS):
         cls, architecture = (HonestModel, HonestArchitecture) if honest else (SelectionModel, Architecture)
-        model = cls(architecture(n_features=len(union), rank=2, **words), seeded(seed))
+        model = cls(architecture(n_features=len(union), n_factors=2, **words), seeded(seed))
         for value in model.parameters():
             value.data = torch.randn(value.shape, generator=seeded(seed))
         made.append(model.double().eval())
@@ -134,7 +134,7 @@ def test_members_may_read_features_of_several_inputs():
         of_input = tuple(gate for gate, feature in enumerate(union) for _ in range(widths[feature]))
         forced = tuple(gate for gate, feature in enumerate(union) if feature == 4)
         words = {"gate_of_input": of_input, "forced": forced, "min_features": 1, "output_kind": "counts"}
-        architecture = HonestArchitecture(n_features=len(union), n_outputs=1, rank=2, choice_hidden=6, **words)
+        architecture = HonestArchitecture(n_features=len(union), n_outputs=1, n_factors=2, choice_hidden=6, **words)
         model = HonestModel(architecture, seeded(seed))
         for value in model.parameters():
             value.data = torch.randn(value.shape, generator=seeded(seed))

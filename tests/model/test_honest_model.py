@@ -7,7 +7,9 @@ from tests.helpers import seeded
 
 
 def model_with(**words):
-    return HonestModel(HonestArchitecture(n_features=4, n_outputs=3, rank=2, n_folds=3, **words), seeded()).double()
+    return HonestModel(
+        HonestArchitecture(n_features=4, n_outputs=3, n_factors=2, n_folds=3, **words), seeded()
+    ).double()
 
 
 def test_the_prediction_is_the_mean_of_the_folds_probabilities():

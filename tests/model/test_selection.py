@@ -14,7 +14,7 @@ def architecture(covariance="low-rank", k=None, **words):
         n_outputs=3,
         k=k,
         covariance=covariance,
-        rank=2,
+        n_factors=2,
         blocks=blocks,
         **{"choice_hidden": 8, "predict_hidden": 9, **words},
     )
@@ -67,7 +67,7 @@ def test_the_head_has_as_many_entries_as_the_covariance_needs(covariance, k, ent
 
 
 def test_rank_is_cut_to_the_number_of_features():
-    model = SelectionModel(Architecture(n_features=3, n_outputs=2, rank=50, k=1))
+    model = SelectionModel(Architecture(n_features=3, n_outputs=2, n_factors=50, k=1))
     assert model.choice.copula.bias.shape[-1] == 9
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import torch
 
 from sklar.model.gates import Gates
-from sklar.training.folds import deal
-from sklar.training.objectives import Task
-from sklar.training.predictors import PredictorSettings
-from sklar.training.stage import SelectorSettings, Stage
+from sklar.training.honest.folds import deal
+from sklar.training.honest.predictors import PredictorSettings
+from sklar.training.honest.stage import SelectorSettings, Stage
+from sklar.training.tasks import Task
 from tests.helpers import seeded
 
-SETTINGS = SelectorSettings(hidden=8, rank=2, predictor=PredictorSettings(hidden=8, batch_size=40))
+SETTINGS = SelectorSettings(hidden=8, n_factors=2, predictor=PredictorSettings(hidden=8, batch_size=40))
 
 
 def small_stage(settings=SETTINGS, problems=2, n=100, d=4, held=0.2):

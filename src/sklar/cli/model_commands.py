@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from sklar.cli.config import config_option
+from sklar.cli.params import constructor_options
 from sklar.cli.shared import AS_JSON, PATH, SQL, note, print_json, silent
-from sklar.cli.words import constructor_options
-from sklar.config import config_option
 
 
 @click.command()

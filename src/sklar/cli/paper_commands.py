@@ -67,7 +67,7 @@ def reproduce(name: str, out: str, as_json: bool, **words: Any) -> None:
     sklar reproduce table-11d --seeds 10 --device cuda --out results/
     sklar reproduce all --quick --out /tmp/quick
     """
-    from sklar.experiments.runner import reproduce as run
+    from sklar.paper.experiments.runner import reproduce as run
 
     try:
         run(name, out=out, echo=note, **words)

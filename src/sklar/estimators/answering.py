@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sklar.estimators.reading import TableReading
-from sklar.estimators.sparse import dense, like
 from sklar.model.selection import GateModel
-from sklar.training.runtime import resolve_device
+from sklar.table.reading import TableReading
+from sklar.table.sparse import dense, like
+from sklar.training.engine.runtime import resolve_device
 
 # Entries of the widest array that answering a block of rows may make (float64: 16 MiB).
 BLOCK_ENTRIES = 2**21

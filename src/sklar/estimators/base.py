@@ -12,18 +12,18 @@ from sklearn.utils import Tags
 from torch import Tensor
 
 from sklar.estimators.dependence import Dependence
-from sklar.estimators.encoding import Encoding, all_inputs
 from sklar.estimators.exports import Exports
 from sklar.estimators.fitting import train
-from sklar.estimators.frames import frame_like
-from sklar.estimators.gating import Gating, gating
 from sklar.estimators.readable import ReadableAnswers
-from sklar.estimators.sparse import by_columns, dense, where_selected
-from sklar.estimators.weights import arranged, weights_of_rows, without_zeros
 from sklar.model.gates import Gates
-from sklar.training.objectives import Task
-from sklar.training.prescreen import WIDEST, strongest_features
-from sklar.training.runtime import resolve_device, spawn_seeds
+from sklar.table.encoding import Encoding, all_inputs
+from sklar.table.frames import frame_like
+from sklar.table.gating import Gating, gating
+from sklar.table.sparse import by_columns, dense, where_selected
+from sklar.table.weights import arranged, weights_of_rows, without_zeros
+from sklar.training.engine.runtime import resolve_device, spawn_seeds
+from sklar.training.honest.prescreen import WIDEST, strongest_features
+from sklar.training.tasks import Task
 
 
 class CopulaEstimator(ReadableAnswers, Exports, Dependence, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

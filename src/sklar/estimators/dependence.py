@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils.validation import check_is_fitted
 
 from sklar.estimators.answering import BlockAnswers
-from sklar.estimators.frames import frame_like
-from sklar.training.runtime import generator_on, resolve_device, spawn_seeds
+from sklar.table.frames import frame_like
+from sklar.training.engine.runtime import generator_on, resolve_device, spawn_seeds
 
 
 class Dependence(BlockAnswers):

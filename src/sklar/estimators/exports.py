@@ -44,7 +44,7 @@ class Exports:
             import onnx  # noqa: F401
         except ImportError as error:
             raise ImportError("to_onnx needs the package 'onnx': pip install \"sklar[onnx]\"") from error
-        from sklar.estimators.onnx_export import write_onnx
+        from sklar.export.onnx_export import write_onnx
 
         write_onnx(self, path)
 
@@ -84,6 +84,6 @@ class Exports:
         ((100, 3), True)
         """
         check_is_fitted(self)
-        from sklar.estimators.shap_export import shap_explanation
+        from sklar.export.shap_export import shap_explanation
 
         return shap_explanation(self, X, label)

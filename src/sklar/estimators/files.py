@@ -11,14 +11,14 @@ import torch
 
 import sklar
 from sklar.estimators.base import CopulaEstimator
-from sklar.estimators.encoding import Encoding
 from sklar.estimators.rankers import CopulaRankerClassifier, CopulaRankerRegressor
-from sklar.estimators.scaling import Scaling
 from sklar.estimators.selectors import CopulaSelectorClassifier, CopulaSelectorRegressor
+from sklar.export.storage import ModelFileError, read_model, write_model
 from sklar.model.ensemble import EnsembleArchitecture, EnsembleModel
 from sklar.model.honest_model import HonestArchitecture, HonestModel
 from sklar.model.selection import Architecture, SelectionModel
-from sklar.storage import ModelFileError, read_model, write_model
+from sklar.table.encoding import Encoding
+from sklar.table.scaling import Scaling
 
 CLASSES: dict[str, type[CopulaEstimator]] = {
     cls.__name__: cls

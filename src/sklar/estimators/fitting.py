@@ -13,14 +13,14 @@ from sklar.model.blocks import correlated_blocks
 from sklar.model.ensemble import EnsembleModel
 from sklar.model.gates import Gates
 from sklar.model.selection import Architecture, GateModel
-from sklar.training.honest import Schedule, fit_honest
-from sklar.training.joint import Split, fit_joint
-from sklar.training.loop import LoopSettings, Record, progress_bar
-from sklar.training.objectives import Task
-from sklar.training.path import Path
-from sklar.training.predictors import PredictorSettings
-from sklar.training.runtime import spawn_seeds
-from sklar.training.stage import SelectorSettings
+from sklar.training.engine.loop import LoopSettings, Record, progress_bar
+from sklar.training.engine.runtime import spawn_seeds
+from sklar.training.honest.fit import Schedule, fit_honest
+from sklar.training.honest.predictors import PredictorSettings
+from sklar.training.honest.stage import SelectorSettings
+from sklar.training.joint.fit import Split, fit_joint
+from sklar.training.penalty_path import Path
+from sklar.training.tasks import Task
 
 # What a word left at None stands for, by objective. Joint training has the paper's widths.
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -108,7 +108,7 @@ def honest_words(words: dict[str, Any], n: int, k: int | None) -> dict[str, Any]
         learning_rate=words["learning_rate"],
         weight_decay=words["weight_decay"],
         covariance=words["covariance"],
-        rank=words["rank"],
+        n_factors=words["n_factors"],
         k=k,
         min_features=words.get("min_features", 0),
         predictor=PredictorSettings(hidden=words["predict_hidden"], batch_size=words["batch_size"], k=k),
@@ -146,7 +146,7 @@ def _train_joint(words: dict[str, Any], rows: Rows, task: Task, k: int | None, s
         output_kind=task.kind,
         k=k,
         covariance=words["covariance"],
-        rank=min(words["rank"], d),
+        n_factors=min(words["n_factors"], d),
         blocks=correlated_blocks(x.cpu().numpy(), of_input=of_input) if words["covariance"] == "block" else (),
         temperature=float(words["temperature"]),
         choice_hidden=words["choice_hidden"],

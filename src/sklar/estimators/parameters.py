@@ -10,14 +10,14 @@ from typing import Any
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklar.model.selection import COVARIANCES
-from sklar.training.runtime import DEVICES
+from sklar.training.engine.runtime import DEVICES
 
 Constraints = dict[str, list[Any]]
 
 SHARED: Constraints = {
     "objective": [StrOptions({"honest", "joint"})],
     "covariance": [StrOptions(set(COVARIANCES))],
-    "rank": [Interval(Integral, 1, None, closed="left")],
+    "n_factors": [Interval(Integral, 1, None, closed="left")],
     "temperature": [Interval(Real, 0, None, closed="neither")],
     "choice_hidden": [Interval(Integral, 1, None, closed="left")],
     "predict_hidden": [None, Interval(Integral, 1, None, closed="left")],

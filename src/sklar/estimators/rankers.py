@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,38 +10,16 @@ import torch
 from torch import Tensor
 
 from sklar.estimators.base import CopulaEstimator
-from sklar.estimators.frames import frame_like
 from sklar.estimators.parameters import CLASSIFIER, RANKER, REGRESSOR, with_words_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
 from sklar.model.selection import GateModel
 from sklar.model.topk_mask import ranking
-from sklar.training.runtime import generator_on, resolve_device
+from sklar.table.frames import frame_like
+from sklar.training.engine.runtime import generator_on, resolve_device
 
 DEFAULT_K = 10
 PROBABILITY_DRAWS = 256
-
-
-class _WordAndMethod:
-    """An attribute that is stored like a constructor word and called like a method.
-
-    `rank` is the paper's word for the columns of L and the natural verb of a ranker. scikit-learn stores words
-    as attributes, which would hide the method: here the value goes to the instance, `get_params` reads it from
-    there, and the name on the instance is the method.
-    """
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
-        self.__doc__ = method.__doc__
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        return self.method if instance is None else self.method.__get__(instance, owner)
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)[self.name] = value
 
 
 class CopulaRanker(CopulaEstimator):
@@ -58,7 +36,7 @@ class CopulaRanker(CopulaEstimator):
         forbidden: Sequence[str | int] | None = None,
         objective: str = "honest",
         covariance: str = "low-rank",
-        rank: int = 8,
+        n_factors: int = 8,
         temperature: float = 1.0,
         step_exponent: float = 0.0,
         correlation_strength: float = 1.0,
@@ -84,7 +62,7 @@ class CopulaRanker(CopulaEstimator):
         self.forbidden = forbidden
         self.objective = objective
         self.covariance = covariance
-        self.rank = rank
+        self.n_factors = n_factors
         self.temperature = temperature
         self.step_exponent = step_exponent
         self.correlation_strength = correlation_strength
@@ -104,11 +82,6 @@ class CopulaRanker(CopulaEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor words, as in scikit-learn."""
-        return {**super().get_params(deep), "rank": vars(self)["rank"]}
-
-    @_WordAndMethod
     def rank(self, X: Any) -> np.ndarray:
         """The k features that decide each row, best first, as column numbers: int (n, k).
 
@@ -185,8 +158,7 @@ class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
     correlation_strength : float
         tau in R = Norm(I + tau L L^T); 0 makes the gates independent.
 
-    The other words are those of `CopulaSelectorClassifier`. `rank` is both a word (the columns p of L) and a
-    method (the ranking of each row).
+    The other parameters are those of `CopulaSelectorClassifier`.
 
     Examples
     --------

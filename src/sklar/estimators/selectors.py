@@ -10,10 +10,10 @@ import torch
 from numpy.typing import ArrayLike
 
 from sklar.estimators.base import CopulaEstimator
-from sklar.estimators.frames import frame_like
 from sklar.estimators.parameters import CLASSIFIER, REGRESSOR, SELECTOR, with_words_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
+from sklar.table.frames import frame_like
 
 
 class CopulaSelector(CopulaEstimator):
@@ -32,7 +32,7 @@ class CopulaSelector(CopulaEstimator):
         min_features: int = 0,
         objective: str = "honest",
         covariance: str = "low-rank",
-        rank: int = 8,
+        n_factors: int = 8,
         temperature: float = 1.0,
         choice_hidden: int = 100,
         predict_hidden: int | None = None,
@@ -58,7 +58,7 @@ class CopulaSelector(CopulaEstimator):
         self.min_features = min_features
         self.objective = objective
         self.covariance = covariance
-        self.rank = rank
+        self.n_factors = n_factors
         self.temperature = temperature
         self.choice_hidden = choice_hidden
         self.predict_hidden = predict_hidden
@@ -117,7 +117,7 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
         How the gates of a row depend on each other: L L^T + diag(sigma^2), L L^T, L L^T inside blocks of
         correlated features, or not at all (the paper's NOLA). Joint training gives every row its own L, honest
         training one to all rows.
-    rank : int, default 8
+    n_factors : int, default 8
         Columns of L (p), for "low-rank".
     temperature : float, default 1
         t of the relaxed mask that joint training's gradients flow through; honest training has none.
@@ -154,7 +154,7 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     path_ : the penalties tried, as columns penalty, loss, error, mean_features; empty for a given penalty
     history_ : one record an epoch (joint) or a part of the training (honest)
     union_ : the columns that the model reads; the others were screened away and are never selected
-    encoding_ : how columns became inputs: `categories`, `missing`, `scaling` (see `sklar.estimators.encoding`)
+    encoding_ : how columns became inputs: `categories`, `missing`, `scaling` (see `sklar.table.encoding`)
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Examples

@@ -12,10 +12,10 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from sklar.estimators.weights import class_weights
 from sklar.metrics import concordance
-from sklar.training.objectives import Task
+from sklar.table.weights import class_weights
 from sklar.training.targets import CountsTask, LabelsTask, RiskTask, TableTask, ValuesTask
+from sklar.training.tasks import Task
 
 Encoded = tuple[np.ndarray, Task, np.ndarray | None]  # target, task, weights
 

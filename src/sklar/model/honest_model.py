@@ -20,7 +20,7 @@ from sklar.model.topk_mask import exponential_weights
 
 @dataclass(frozen=True)
 class HonestArchitecture(Architecture):
-    """An architecture with its number of cross-fitted predictors; rank 0 is independent gates."""
+    """An architecture with its number of cross-fitted predictors; 0 factors are independent gates."""
 
     n_folds: int = 4
 
@@ -39,7 +39,7 @@ class HonestModel(GateModel):
         self.predictors = MaskedPredictor(
             a.n_features, a.predict_hidden, a.n_outputs, a.n_folds, generator, self.gate_of_input
         )
-        self.loadings = nn.Parameter(torch.zeros(a.n_features, a.rank))
+        self.loadings = nn.Parameter(torch.zeros(a.n_features, a.n_factors))
         self.substitutes: Tensor
         # which features stand for each other, so that one of them is enough for a row
         self.register_buffer("substitutes", torch.zeros(a.n_features, a.n_features, dtype=torch.bool))
@@ -55,7 +55,7 @@ class HonestModel(GateModel):
     def covariance(self, choice: Choice) -> Covariance:
         """L L^T + I."""
         sigma = choice.scores.new_ones(self.architecture.n_features)
-        return LowRank(self.loadings, sigma) if self.architecture.rank else Independent(sigma)
+        return LowRank(self.loadings, sigma) if self.architecture.n_factors else Independent(sigma)
 
     def weights(self, scores: Tensor) -> Tensor:
         """exp(alpha), as in training."""

@@ -33,7 +33,7 @@ class Architecture:
     n_outputs: int
     k: int | None = None  # None: the binary mask; a number: the top-k mask
     covariance: str = "low-rank"
-    rank: int = 8
+    n_factors: int = 8  # columns of L, for covariance="low-rank"
     blocks: tuple[tuple[int, ...], ...] = ()  # for covariance="block"
     temperature: float = 1.0
     step_exponent: float = 0.0
@@ -180,7 +180,7 @@ class SelectionModel(GateModel):
         a, scores = self.architecture, choice.scores
         eps, xi = (
             torch.randn(*batch_shape, width, generator=generator, device=scores.device, dtype=scores.dtype)
-            for width in (a.n_features, self._rank)
+            for width in (a.n_features, self._n_factors)
         )
         head = self.choice.copula(choice.hidden)
         return kernels.low_rank_mask(scores, head, xi, eps, a.temperature, a.loadings_activation)
@@ -234,14 +234,14 @@ class SelectionModel(GateModel):
         return self.architecture.covariance == "low-rank" and self.architecture.k is None
 
     @property
-    def _rank(self) -> int:
-        return min(self.architecture.rank, self.architecture.n_features)
+    def _n_factors(self) -> int:
+        return min(self.architecture.n_factors, self.architecture.n_features)
 
     def _n_loadings(self) -> int:
         a = self.architecture
         per_covariance = {
             "independent": 0,
-            "low-rank": a.n_features * self._rank,  # factor by factor
+            "low-rank": a.n_features * self._n_factors,  # factor by factor
             "full": a.n_features**2,
             "block": self.layout.n_entries if self.layout else 0,
         }

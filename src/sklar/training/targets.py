@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from sklar.training.objectives import Task
+from sklar.training.tasks import Task
 
 LARGEST_LOG_RATE = 20.0
 

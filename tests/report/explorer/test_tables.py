@@ -6,8 +6,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from sklar.cells import take_rows
 from sklar.report.explorer.tables import cells, row_labels
+from sklar.table.cells import take_rows
 
 FRAME = pd.DataFrame({"n": [1.23456, np.nan, np.inf], "t": ["a", None, "x" * 200], "b": [True, False, True]})
 

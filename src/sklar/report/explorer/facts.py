@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from sklar.audit import AuditReport
-from sklar.cells import dense, take_rows
 from sklar.explain import LINKED, SURE, selection_shares
 from sklar.report.explorer.tables import cells, four_digits, row_labels, spread_rows
 from sklar.report.ordering import linked_order, strongest
+from sklar.table.cells import dense, take_rows
 
 MOST_COLUMNS = 200  # of the mask table: the most selected features
 MOST_LINKED = 40  # features on the map of links

@@ -15,7 +15,7 @@ from sklar.audit import AuditReport
 from sklar.audit import audit as run_audit
 from sklar.explain import names_by_position
 from sklar.report.explorer.facts import collect
-from sklar.tables import require_writable
+from sklar.table.files import require_writable
 
 # In the order in which they need each other.
 SCRIPTS = ("read.js", "features.js", "card.js", "rows.js", "links.js", "path.js", "page.js")

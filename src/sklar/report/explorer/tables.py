@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sklar.cells import column_values, plain
+from sklar.table.cells import column_values, plain
 
 LONGEST_TEXT = 80
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sklar.cells import show_value
 from sklar.explain import SURE, Explanation
 from sklar.report.plots.style import INK, MUTED, PAPER, axes_or_new, quiet, short, title
+from sklar.table.cells import show_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.cells import dense
 from sklar.report.plots.style import axes_or_new
+from sklar.table.cells import dense
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.cells import dense
+from sklar.table.cells import dense
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,99 @@
+"""The estimators' constructor words as options of `sklar fit`, and how their values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+class NumberOr(click.ParamType):
+    """A number, or one of a few words."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        self.name = "|".join(("number", *words))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        if value in self.words:
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a number or {' or '.join(map(repr, self.words))}", param, ctx)
+
+
+class Columns(click.ParamType):
+    """Column names with commas between them; with `groups`, groups with semicolons between them."""
+
+    def __init__(self, groups: bool = False) -> None:
+        self.groups = groups
+        self.name = "a,b;c,d" if groups else "a,b"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`; a configuration file may hold lists already."""
+        if not isinstance(value, str):
+            return value
+        lists = [[name.strip() for name in part.split(",") if name.strip()] for part in value.split(";")]
+        return lists if self.groups else lists[0]
+
+
+class Prices(click.ParamType):
+    """Columns with their prices: a=2,b=0.5."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        self.name = "|".join(("a=2,b=0.5", *words))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Parse `value`."""
+        if not isinstance(value, str) or value in self.words:
+            return value
+        try:
+            pairs = [part.rsplit("=", 1) for part in value.split(",")]
+            return {name.strip(): float(price) for name, price in pairs}
+        except ValueError:
+            self.fail(f"{value!r} is not of the form {self.name}", param, ctx)
+
+
+# A test holds them to the constructors'.
+WORDS: tuple[tuple[str, Any, str], ...] = (
+    ("penalty", NumberOr("auto"), "Price of a feature, or 'auto'."),
+    ("k", int, "Rank exactly K features a row (makes a ranker)."),
+    ("groups", Columns(groups=True), "Columns that are selected together."),
+    ("forced", Columns(), "Columns that are always selected."),
+    ("forbidden", Columns(), "Columns that are never selected, nor read."),
+    ("costs", Prices(), "Prices of columns (1 where none is given)."),
+    ("loss", str, "squared, poisson or cox (regression)."),
+    ("class-weight", Prices("balanced"), "What rows of a class count (classification)."),
+    ("min-features", int, "Features a row gets at least."),
+    ("objective", str, "What is minimised."),
+    ("covariance", str, "low-rank, full, block or independent."),
+    ("n-factors", int, "Columns of the loadings."),
+    ("temperature", float, "Of the relaxed mask."),
+    ("step-exponent", float, "Of the top-k relaxation (ranker)."),
+    ("correlation-strength", float, "Of the gates (ranker)."),
+    ("choice-hidden", int, "Width of ChoiceNet."),
+    ("predict-hidden", int, "Width of PredictNet."),
+    ("activation", str, "relu or selu."),
+    ("loadings-activation", str, "tanh or relu."),
+    ("max-epochs", int, "Passes over the rows, at most."),
+    ("batch-size", int, "Rows a step."),
+    ("learning-rate", float, "Of the optimiser."),
+    ("weight-decay", float, "Of the optimiser."),
+    ("n-models", int, "Models that vote, each from its own seed."),
+    ("n-folds", int, "Folds of cross-fitting."),
+    ("validation-fraction", float, "Share of rows kept aside."),
+    ("patience", int, "Epochs without progress before stopping."),
+    ("device", str, "auto, cpu or cuda."),
+    ("random-state", int, "Seed that fixes the result."),
+)
+
+
+def constructor_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add one option a constructor word; one that is not given keeps the estimator's default."""
+    for word, kind, text in reversed(WORDS):
+        command = click.option(f"--{word}", type=kind, default=None, help=text)(command)
+    return command

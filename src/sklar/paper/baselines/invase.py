@@ -1,0 +1,154 @@
+"""INVASE (Yoon, Jordon, van der Schaar, ICLR 2019): an actor picks features, two critics say what the pick cost.
+
+The actor's reward for a mask z is how much worse the critic (who sees x * z) predicts than the baseline (who sees
+x); the policy gradient then moves the selection probabilities p(x).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from sklar.model.networks import ChoiceNet, PredictNet
+from sklar.paper.baselines.base import count
+from sklar.paper.baselines.networks import AT_LEAST_ZERO, NETWORK, PredictsFromMask, adam, descend
+
+
+class ActorAndCritics(nn.Module):
+    """The three networks; the baseline may be absent."""
+
+    def __init__(self, actor: nn.Module, critic: nn.Module, baseline: nn.Module | None) -> None:
+        super().__init__()
+        self.actor, self.critic, self.baseline = actor, critic, baseline
+
+
+class Invase(PredictsFromMask):
+    """Instance-wise selection by an actor, a critic and a baseline.
+
+    Parameters
+    ----------
+    penalty : float, default 0.1
+        Price (lambda) of the *mean* selection probability of a row.
+    actor_hidden, critic_hidden : int, default 100 and 200
+        Widths: actor d-100-100-d; critic and baseline d-200-BN-200-BN-out.
+    iterations, batch_size, learning_rate : default 10,000, 1000 and 1e-4
+        Adam's, for all three networks.
+    weight_decay : float, default 1e-3
+        Weight of the L2 term, on the weight matrices.
+    task : "auto", "classification" or "regression"
+    device : "auto", "cpu" or "cuda"
+    random_state : int, RandomState or None
+    verbose : bool
+        Show a progress bar.
+
+    Examples
+    --------
+    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.datasets import make_synthetic
+    >>> X, y, relevant = make_synthetic("syn1", n_samples=300, random_state=0)
+    >>> invase = REGISTRY["invase"](iterations=20, batch_size=100, random_state=0).fit(X, y)
+    >>> invase.select(X).shape
+    (300, 11)
+    >>> invase.select(X, k=2).sum(axis=1).max()
+    np.int64(2)
+    """
+
+    is_instance_wise = True
+    _with_baseline = True
+    _parameter_constraints = {
+        **NETWORK,
+        "penalty": AT_LEAST_ZERO,
+        "actor_hidden": count(),
+        "critic_hidden": count(),
+    }
+
+    def __init__(
+        self,
+        *,
+        penalty: float = 0.1,
+        actor_hidden: int = 100,
+        critic_hidden: int = 200,
+        iterations: int = 10_000,
+        batch_size: int = 1000,
+        learning_rate: float = 1e-4,
+        weight_decay: float = 1e-3,
+        task: str = "auto",
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.penalty = penalty
+        self.actor_hidden = actor_hidden
+        self.critic_hidden = critic_hidden
+        self.iterations = iterations
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.task = task
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
+        def critic() -> PredictNet:
+            return PredictNet(n_features, self.critic_hidden, n_outputs, replicas=replicas, generator=generator)
+
+        actor = ChoiceNet(n_features, self.actor_hidden, replicas=replicas, generator=generator)
+        return ActorAndCritics(actor, critic(), critic() if self._with_baseline else None)
+
+    def _train(self, model: ActorAndCritics, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
+        task = self._task()
+        critics = [model.critic] if model.baseline is None else [model.critic, model.baseline]
+        act = adam([model.actor], self.learning_rate, self.weight_decay)
+        learn = adam(critics, self.learning_rate, self.weight_decay)
+
+        def step(rows: Tensor) -> Tensor:
+            x_rows, y_rows = x[:, rows], y[..., rows]  # (1, b, d), (b,)
+            logits = model.actor(x_rows).scores  # (R, b, d)
+            mask = torch.bernoulli(torch.sigmoid(logits.detach()), generator=generator)
+            shown = [x_rows * mask, x_rows][: len(critics)]
+            for critic in critics:
+                critic.train()
+            losses = [task.row_loss(critic(seen), y_rows) for critic, seen in zip(critics, shown, strict=True)]
+            descend(learn, torch.stack([loss.mean(-1).sum() for loss in losses]).sum())
+            reward = -self._cost(critics, shown, y_rows)  # (R, b)
+            # E over z of the reward, by the policy gradient; lambda prices the mean of p.
+            log_chance = -binary_cross_entropy_with_logits(logits, mask, reduction="none").sum(-1)
+            row_loss = -reward * log_chance + self.penalty * torch.sigmoid(logits).mean(-1)
+            return descend(act, row_loss.mean(-1).sum())
+
+        self._learn(step, x.shape[1], self.iterations, generator)
+
+    @torch.no_grad()
+    def _cost(self, critics: list[nn.Module], shown: list[Tensor], y: Tensor) -> Tensor:
+        """What hiding features cost each row: the critic's loss, less the baseline's if there is one: (R, b)."""
+        losses = [self._task().row_loss(critic.eval()(seen), y) for critic, seen in zip(critics, shown, strict=True)]
+        return losses[0] - losses[1] if len(losses) == 2 else losses[0]
+
+    def _scores(self, rows: np.ndarray) -> np.ndarray:
+        return self._answer(rows, lambda model, x: torch.sigmoid(model.actor(x).scores))
+
+    def _choose(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        return scores > 0.5
+
+    def _outputs(self, model: ActorAndCritics, x: Tensor, mask: Tensor) -> Tensor:
+        return model.critic(x * mask)
+
+
+class InvaseMinus(Invase):
+    """INVASE without its baseline network: the reward is the critic's loss alone.
+
+    The words are those of `Invase`.
+
+    Examples
+    --------
+    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.datasets import make_synthetic
+    >>> X, y, relevant = make_synthetic("syn1", n_samples=300, random_state=0)
+    >>> REGISTRY["invase-minus"](iterations=20, batch_size=100, random_state=0).fit(X, y).scores(X).shape
+    (300, 11)
+    """
+
+    _with_baseline = False

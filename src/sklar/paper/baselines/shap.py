@@ -1,0 +1,108 @@
+"""SHAP (Lundberg, Lee, NeurIPS 2017): Shapley values of each row, by the public package."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from sklar.paper.baselines.base import count, optional
+from sklar.paper.baselines.explained import EXPLAINED, ExplainedPredictor
+
+
+class Shap(ExplainedPredictor):
+    """The features of largest Shapley value in a predictor's answer.
+
+    Needs the package `shap`: `pip install "sklar[baselines]"`.
+
+    Parameters
+    ----------
+    k : int or None
+        Features a row; None keeps those whose |value| exceeds their row's mean.
+    n_permutations : int, default 10
+        Orders of the features that are walked through, forth and back, for each row.
+    n_background : int, default 50
+        Training rows that stand for "feature absent".
+    predictor_hidden : int, default 200
+        Width of the predictor d-200-BN-200-BN-out, trained on all features.
+    iterations, batch_size, learning_rate, weight_decay : default 2000, 1000, 1e-3 and 1e-3
+        The predictor's.
+    task, device, random_state, verbose
+        As in `Invase`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklar.paper.baselines import REGISTRY
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> shap = REGISTRY["shap"](k=1, iterations=50, n_permutations=2, random_state=0).fit(X, 3 * X[:, 2])
+    >>> shap.select(np.ones((1, 4)))
+    array([[False, False,  True, False]])
+    """
+
+    _parameter_constraints = {**EXPLAINED, "n_permutations": count(), "n_background": count()}
+
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        n_permutations: int = 10,
+        n_background: int = 50,
+        predictor_hidden: int = 200,
+        iterations: int = 2000,
+        batch_size: int = 1000,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-3,
+        task: str = "auto",
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.k = k
+        self.n_permutations = n_permutations
+        self.n_background = n_background
+        self.predictor_hidden = predictor_hidden
+        self.iterations = iterations
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.task = task
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _background(self, rows: np.ndarray, seed: int) -> np.ndarray:
+        _package()  # better missed now than after training
+        return super()._background(rows, seed)
+
+    def _explainer(self, seed: int) -> Any:
+        shap = _package()
+        masker = shap.maskers.Independent(self.background_, max_samples=len(self.background_))
+        with numpy_seed(seed):  # its constructor seeds the global generator too
+            return shap.PermutationExplainer(self._black_box, masker)
+
+    def _explain(self, explainer: Any, row: np.ndarray, label: int) -> np.ndarray:
+        evaluations = self.n_permutations * (2 * len(row) + 1)
+        with numpy_seed(self.seed_):
+            values = explainer(row[None], max_evals=evaluations, silent=True).values
+        return values[0, :, label] if values.ndim == 3 else values[0]  # (d,)
+
+
+@contextmanager
+def numpy_seed(seed: int) -> Iterator[None]:
+    """Lend the package a seeded global generator, which it draws from, and put the caller's back afterwards."""
+    state = np.random.get_state()  # noqa: NPY002
+    np.random.seed(seed)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+
+
+def _package() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the package's own, on import
+        return optional("shap", "SHAP")

@@ -1,0 +1,132 @@
+"""Stochastic gates (Yamada, Lindenbaum, Negahban, Kluger, ICML 2020): one gate a feature, the same for all rows.
+
+A gate is clamp(mu + sigma * eps + 1/2, 0, 1), which is exactly 0 or exactly 1 with positive probability; the
+penalty is the probability that it is open, Phi((mu + 1/2) / sigma).
+"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils._param_validation import Interval
+from torch import Tensor, nn
+
+from sklar.model.networks import PredictNet
+from sklar.paper.baselines.base import count
+from sklar.paper.baselines.networks import AT_LEAST_ZERO, NETWORK, POSITIVE, PredictsFromMask, adam, descend
+
+
+class GatesAndPredictor(nn.Module):
+    """The centres mu of the gates (R, 1, d), and the network behind them."""
+
+    def __init__(self, centres: Tensor, predictor: nn.Module) -> None:
+        super().__init__()
+        self.centres = nn.Parameter(centres)
+        self.predictor = predictor
+
+
+def clamped_gates(centres: Tensor, noise: Tensor | float) -> Tensor:
+    """The gates for given noise: clamp(mu + noise + 1/2, 0, 1)."""
+    return (centres + noise + 0.5).clamp(0, 1)
+
+
+class StochasticGates(PredictsFromMask):
+    """Global selection by Gaussian gates in front of a network.
+
+    Parameters
+    ----------
+    penalty : float, default 0.1
+        Price (lambda) of the mean probability that a gate is open.
+    sigma : float, default 0.5
+        Spread of the noise of a gate.
+    predictor_hidden : int, default 200
+        Width of the network d-200-BN-200-BN-out.
+    gate_learning_rate : float or None
+        For mu alone; None is `learning_rate`.
+    iterations, batch_size, learning_rate : default 3000, 1000 and 1e-3
+    weight_decay : float, default 1e-3
+        Weight of the L2 term, on the weight matrices.
+    task, device, random_state, verbose
+        As in `Invase`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklar.paper.baselines import REGISTRY
+    >>> X = np.random.default_rng(0).standard_normal((200, 5))
+    >>> stg = REGISTRY["stg"](iterations=20, batch_size=100, random_state=0).fit(X, 2 * X[:, 0] - X[:, 1])
+    >>> stg.select(X, k=2).shape
+    (200, 5)
+    """
+
+    _parameter_constraints = {
+        **NETWORK,
+        "penalty": AT_LEAST_ZERO,
+        "sigma": POSITIVE,
+        "predictor_hidden": count(),
+        "gate_learning_rate": [None, Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        penalty: float = 0.1,
+        sigma: float = 0.5,
+        predictor_hidden: int = 200,
+        gate_learning_rate: float | None = None,
+        iterations: int = 3000,
+        batch_size: int = 1000,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-3,
+        task: str = "auto",
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.penalty = penalty
+        self.sigma = sigma
+        self.predictor_hidden = predictor_hidden
+        self.gate_learning_rate = gate_learning_rate
+        self.iterations = iterations
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.task = task
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
+        centres = 0.01 * torch.randn((replicas, 1, n_features), generator=generator)
+        predictor = PredictNet(n_features, self.predictor_hidden, n_outputs, replicas=replicas, generator=generator)
+        return GatesAndPredictor(centres, predictor)
+
+    def _train(self, model: GatesAndPredictor, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
+        task = self._task()
+        optimiser = adam([model.predictor], self.learning_rate, self.weight_decay)
+        gate_rate = self.gate_learning_rate or self.learning_rate
+        optimiser.add_param_group({"params": [model.centres], "lr": gate_rate, "weight_decay": 0.0})
+        model.train()
+
+        def learn(rows: Tensor) -> Tensor:
+            shape = (model.centres.shape[0], len(rows), x.shape[2])
+            noise = self.sigma * torch.randn(shape, generator=generator, device=x.device)
+            gates = clamped_gates(model.centres, noise)  # (R, b, d)
+            loss = task.row_loss(model.predictor(x[:, rows] * gates), y[..., rows]).mean(-1)  # (R,)
+            chance_open = torch.special.ndtr((model.centres + 0.5) / self.sigma).mean((-2, -1))  # (R,)
+            return descend(optimiser, (loss + self.penalty * chance_open).sum())
+
+        self._learn(learn, x.shape[1], self.iterations, generator)
+
+    def _scores(self, rows: np.ndarray) -> np.ndarray:
+        model: Any = self.model_
+        return model.centres[0, 0].numpy() + 0.5  # before clamping, so that open gates still have an order
+
+    def _choose(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        return scores > 0.5
+
+    def _outputs(self, model: Any, x: Tensor, mask: Tensor) -> Tensor:
+        return model.predictor(x * mask * clamped_gates(model.centres, 0.0))

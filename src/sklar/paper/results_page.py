@@ -1,0 +1,133 @@
+"""The page of a folder of results: every table published and measured side by side, every figure, how each was made.
+
+One file that works offline: pictures and style are inside it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sklar.paper.experiments.results import TableView, for_the_page, tables_of
+from sklar.paper.experiments.rows import Row, read_rows
+from sklar.paper.experiments.specs import SPECS
+
+DRAWN_FROM_FILE = ("figure-psd", "figure-pixels")
+
+
+def write_results_page(folder: str | Path, out: str | Path) -> Path:
+    """Draw the figures of a results folder and write its page; returns the page's path.
+
+    Parameters
+    ----------
+    folder : holds rows*.jsonl and figure-*.json, as `sklar reproduce` writes them; figures are drawn into it as PNG
+    out : the page, .html
+    """
+    from jinja2 import Environment, PackageLoader, select_autoescape
+
+    folder, out = Path(folder), Path(out)
+    if not folder.is_dir():
+        raise FileNotFoundError(f"there is no folder {folder}")
+    rows, quick = for_the_page(read_rows(folder))
+    sections = [section for name in SPECS if (section := _section(name, folder, rows, quick))]
+    if not sections:
+        raise ValueError(f"{folder} holds no rows and no figures of `sklar reproduce` that a page could show")
+    environment = Environment(loader=PackageLoader("sklar.paper"), autoescape=select_autoescape())
+    page = environment.get_template("results.html.j2").render(sections=sections, quick=quick)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(page, encoding="utf-8")
+    return out
+
+
+def _section(name: str, folder: Path, rows: list[Row], quick: bool) -> dict[str, Any] | None:
+    """What the page says about one experiment, or None where nothing was measured."""
+    if name in DRAWN_FROM_FILE:
+        return _figure_section(name, folder)
+    tables = [view for view in tables_of(name, rows, quick) if _has_measured(view)]
+    if not tables:
+        return None
+    mine = _rows_of(name, rows)
+    section = {
+        "name": name,
+        "title": SPECS[name].title,
+        "tables": tables,
+        "picture": None,
+        "commands": _counted(mine, "command"),
+        "commits": _counted(mine, "commit"),
+        "devices": _counted(mine, "device"),
+        "seconds": _seconds(mine),
+    }
+    if name == "figure-accuracy":
+        from sklar.paper.figures import accuracy_figure
+
+        section["picture"] = _picture(lambda: accuracy_figure(mine, quick), folder / f"{name}.png")
+    return section
+
+
+def _figure_section(name: str, folder: Path) -> dict[str, Any] | None:
+    path = folder / f"{name}.json"
+    if not path.exists():
+        return None
+    data = json.loads(path.read_text(encoding="utf-8"))
+    if data["overrides"]:
+        return None  # a trial
+    from sklar.paper import figures
+
+    draw = {"figure-psd": figures.psd_figure, "figure-pixels": figures.pixels_figure}[name]
+    return {
+        "name": name,
+        "title": SPECS[name].title,
+        "tables": [],
+        "picture": _picture(lambda: draw(data), folder / f"{name}.png"),
+        "commands": [data["command"]],
+        "commits": [data["commit"]],
+        "devices": [data["device"]],
+        "seconds": data["seconds"],
+    }
+
+
+def _picture(draw: Callable[[], Any], path: Path) -> str:
+    """Draw, save as PNG, and return it as text that a page can hold."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise ImportError('the figures need matplotlib: pip install "sklar[plot]"') from error
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure = draw()
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+    return base64.b64encode(path.read_bytes()).decode()
+
+
+def _rows_of(name: str, rows: list[Row]) -> list[Row]:
+    """The rows that a table shows, whichever experiment measured them."""
+    spec = SPECS[name]
+    methods = {method.name for method in spec.methods}
+    datasets = {*spec.datasets, "digits"} if spec.kind == "real" else set(spec.datasets)
+    return [
+        row
+        for row in rows
+        if row["method"] in methods
+        and row["dataset"] in datasets
+        and row["setting"] == spec.setting
+        and (row["k"] in spec.ks if spec.ks else True)
+    ]
+
+
+def _has_measured(view: TableView) -> bool:
+    return any(cell.measured for _, cells in view.lines for cell in cells)
+
+
+def _counted(rows: list[Row], field: str) -> list[str]:
+    return list(dict.fromkeys(str(row[field]) for row in rows))
+
+
+def _seconds(rows: list[Row]) -> float:
+    """All cells together; a cell's metrics share its seconds."""
+    cells = {(row["method"], row["dataset"], row["setting"], row["k"], row["seed"]): row["seconds"] for row in rows}
+    return sum(cells.values())

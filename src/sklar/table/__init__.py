@@ -1,0 +1,1 @@
+"""One adapter for every kind of table: reading, encoding, scaling and gates."""

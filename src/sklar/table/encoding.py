@@ -1,0 +1,206 @@
+"""From a table's columns to the inputs of a network: one or more inputs a column, and one gate.
+
+    number                         (x - centre) / spread
+    number, some missing in fit    the same, 0 where missing; and 1 where missing
+    categories                     one input a category seen in fit, 1 / spread where the row has it;
+                                   the rarest beyond `MOST_CATEGORIES` share one, and "missing" has its own if seen
+
+The spread of a categorical column makes its inputs together vary as much as a column of numbers does. Nothing is
+imputed: a missing value is a state of its own, which a model may find informative. A category that fit never saw is
+"other": the input that the rare ones share, or, where none were pooled, none of the inputs. A missing number in a
+column that had none in fit is an error.
+
+Between table and inputs stand *rows*: float64 (n, d), numbers as they are, categories as codes, missing as NaN.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from sklar.table.columns import Column
+from sklar.table.scaling import EVERY, Scaling, require_finite
+from sklar.table.sparse import dense
+
+# A column with more categories keeps this many of the most frequent; the others become one.
+MOST_CATEGORIES = 255
+# Rows times inputs of an encoded table (float32: 8 GiB).
+MOST_ENTRIES = 2**31
+
+Categories = tuple[Any, ...]  # text, numbers or booleans
+
+
+class Known(NamedTuple):
+    """The categories of a table's columns."""
+
+    categories: tuple[Categories | None, ...]  # of each column; None: numbers
+    pooled: np.ndarray  # bool (d,): there are more than these
+
+
+def learn_categories(columns: list[Column]) -> tuple[Known, np.ndarray]:
+    """The categories of a table's columns, and its rows."""
+    found = [_frequent(column) if column.is_text else (None, False) for column in columns]
+    known = Known(tuple(kept for kept, _ in found), np.array([rest for _, rest in found], dtype=bool))
+    return known, _codes(columns, known.categories)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How every column of a table becomes inputs."""
+
+    scaling: Scaling
+    missing: np.ndarray  # bool (d,): fit saw a missing value
+    categories: tuple[Categories | None, ...]  # of each column; None: numbers
+    pooled: np.ndarray  # bool (d,): categories beyond these are one input
+
+    @classmethod
+    def of(cls, rows: Any, names: list[str], known: Known | None = None) -> Encoding:
+        """The encoding of rows, NaN where missing; `known` are the categories of columns, None if all are numbers."""
+        d = rows.shape[1]
+        require_finite(rows, names, missing=np.ones(d, dtype=bool))  # all may miss values, but not of a sparse table
+        scaling = Scaling.of(rows, names)
+        categories, pooled = known or Known((None,) * d, np.zeros(d, dtype=bool))
+        for j in np.flatnonzero([kept is not None for kept in categories]):
+            scaling.centre[j], scaling.spread[j] = 0.0, _spread_of_codes(rows[:, j])
+        return cls(scaling, _holds_nan(rows), categories, pooled)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether every column is one input."""
+        return not self.missing.any() and all(kept is None for kept in self.categories)
+
+    @property
+    def has_text(self) -> bool:
+        """Whether any column holds categories."""
+        return any(kept is not None for kept in self.categories)
+
+    def widths(self) -> np.ndarray:
+        """Inputs of each column: (d,)."""
+        states = np.array([1 if kept is None else len(kept) for kept in self.categories], dtype=np.intp)
+        return states + self.pooled + self.missing
+
+    def rows(self, columns: list[Column]) -> np.ndarray:
+        """A table's rows, as its columns were in fit."""
+        for column, kept in zip(columns, self.categories, strict=True):
+            if column.is_text and kept is None:
+                raise ValueError(
+                    f"column {column.name!r} held numbers in fit, and holds text here: {column.values[0]!r}"
+                )
+            if not column.is_text and kept and isinstance(kept[0], str) and not np.isnan(column.values).all():
+                raise ValueError(f"column {column.name!r} held text in fit, and holds numbers here")
+        return _codes(columns, self.categories)
+
+    def require_known(self, rows: Any, names: list[str], columns: slice | np.ndarray = EVERY) -> None:
+        """Raise, naming the first of these columns that holds infinity, or a missing number where fit saw none."""
+        may_miss = self.missing | np.array([kept is not None for kept in self.categories])
+        require_finite(rows, names, columns, may_miss)
+
+    def apply(self, rows: np.ndarray, columns: slice | np.ndarray = EVERY) -> np.ndarray:
+        """The inputs of rows (n, w) that hold these columns alone, column by column: float64 (n, W)."""
+        if self.is_plain:
+            return self.scaling.apply(rows, columns)
+        widths = self.widths()[columns]
+        starts = np.concatenate([[0], np.cumsum(widths)])
+        result = np.zeros((len(rows), starts[-1]))
+        index = np.arange(len(self.categories))[columns]
+        is_number = np.array([self.categories[j] is None for j in index], dtype=bool)
+        numbers = np.flatnonzero(is_number)
+        absent = np.isnan(rows)
+        result[:, starts[numbers]] = np.where(
+            absent[:, numbers], 0.0, self.scaling.apply(rows[:, numbers], index[numbers])
+        )
+        for place in np.flatnonzero(~is_number):
+            j, start = index[place], starts[place]
+            states = len(self.categories[j] or ()) + self.pooled[j]
+            seen = np.flatnonzero(~absent[:, place] & (rows[:, place] < states))
+            result[seen, start + rows[seen, place].astype(np.intp)] = 1 / self.scaling.spread[j]
+        for place in np.flatnonzero(self.missing[index]):
+            size = 1.0 if is_number[place] else 1 / self.scaling.spread[index[place]]
+            result[:, starts[place + 1] - 1] = absent[:, place] * size
+        return result
+
+    def require_room(self, n: int, names: list[str]) -> None:
+        """Raise if n rows of these columns have too many inputs, naming the column with most categories."""
+        widths = self.widths()
+        if not self.is_plain and n * int(widths.sum()) > MOST_ENTRIES:
+            widest = names[int(widths.argmax())]
+            raise ValueError(
+                f"{n} rows x {widths.sum()} inputs of encoded columns are more than {MOST_ENTRIES} entries; column "
+                f"{widest!r} alone has {widths.max()}: leave columns out, or merge categories"
+            )
+
+    def noise(self) -> np.ndarray:
+        """How much a column of numbers varies, and 0 for categories: (d,)."""
+        return np.where([kept is None for kept in self.categories], self.scaling.spread, 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What a file keeps besides the scaling."""
+        return {
+            "missing": self.missing.tolist(),
+            "pooled": self.pooled.tolist(),
+            "categories": [None if kept is None else list(kept) for kept in self.categories],
+        }
+
+    @classmethod
+    def from_dict(cls, scaling: Scaling, kept: dict[str, Any] | None) -> Encoding:
+        """What `to_dict` gave; None is a table of plain numbers."""
+        d = len(scaling.centre)
+        kept = kept or {"missing": [False] * d, "pooled": [False] * d, "categories": [None] * d}
+        categories = tuple(None if values is None else tuple(values) for values in kept["categories"])
+        return cls(scaling, np.array(kept["missing"], dtype=bool), categories, np.array(kept["pooled"], dtype=bool))
+
+
+def all_inputs(encoding: Encoding, rows: Any, columns: np.ndarray) -> np.ndarray:
+    """The inputs of these columns in float32, block by block: all that training copies of a table (n, W)."""
+    read = EVERY if np.array_equal(columns, np.arange(rows.shape[1])) else columns
+    width = int(encoding.widths()[columns].sum())
+    result: np.ndarray = np.empty((rows.shape[0], width), dtype=np.float32)
+    size = max(1, 2**21 // width)  # 16 MiB in float64
+    for start in range(0, rows.shape[0], size):
+        part = slice(start, start + size)
+        result[part] = encoding.apply(dense(rows[part], read), read)
+    return result
+
+
+def _frequent(column: Column) -> tuple[Categories, bool]:
+    """The categories to keep, sorted, and whether others are left."""
+    counts = Counter(value for value in column.values if value is not None)
+    if not counts:
+        raise ValueError(f"column {column.name!r} has no value in any row; leave it out")
+    kept = sorted(counts, key=lambda value: (-counts[value], str(value)))[:MOST_CATEGORIES]
+    return tuple(sorted(kept, key=str)), len(counts) > len(kept)
+
+
+def _codes(columns: list[Column], categories: tuple[Categories | None, ...]) -> np.ndarray:
+    """Rows: the number of each category, one past the last for those unknown; NaN where missing."""
+    rows = np.empty((len(columns[0].values) if columns else 0, len(columns)))
+    for j, (column, kept) in enumerate(zip(columns, categories, strict=True)):
+        if kept is None:
+            rows[:, j] = column.values
+            continue
+        code = {**{value: float(number) for number, value in enumerate(kept)}, None: np.nan}
+        values = column.values if column.is_text else (None if v != v else v for v in column.values.tolist())
+        rows[:, j] = np.fromiter((code.get(value, len(kept)) for value in values), dtype=np.float64)
+    return rows
+
+
+def _holds_nan(X: Any) -> np.ndarray:
+    """Which columns: bool (d,)."""
+    if sparse.issparse(X) or not np.issubdtype(X.dtype, np.floating):
+        return np.zeros(X.shape[1], dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        odd = np.isnan(X.sum(axis=0))
+    odd[odd] = np.isnan(X[:, odd]).any(axis=0)  # a sum can also overflow both ways
+    return odd
+
+
+def _spread_of_codes(codes: np.ndarray) -> float:
+    """sqrt(sum_c p_c (1 - p_c)): how much the indicators of all states together vary; 1 where there is one state."""
+    _, counts = np.unique(codes, return_counts=True)  # NaN is one state
+    shares = counts / len(codes)
+    return float(np.sqrt(1 - (shares**2).sum())) if len(counts) > 1 else 1.0

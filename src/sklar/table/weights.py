@@ -1,0 +1,127 @@
+"""What a row counts: `sample_weight` and `class_weight`.
+
+A row of weight 0 is left out before anything is learned from it. Whole weights are repetitions, so that a weight of 2
+and the row written twice are the same fit: tables with repeated rows are therefore put in an order of their own first,
+whatever order they come in. Any other weight is a share of the rows drawn (honest), or of the loss (joint).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples, check_consistent_length
+
+from sklar.table.scaling import rows_together
+
+# Whole weights are written out as long as the table does not grow by more than this.
+MOST_REPETITIONS = 10
+
+
+def weights_of_rows(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """The weights, checked: float64 (n,); None where every row counts the same."""
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    X = next(iter(X.values())) if isinstance(X, dict) else X  # named columns: any of them
+    if weights.ndim == 0:
+        weights = np.full(_num_samples(X), float(weights))
+    if weights.ndim != 1:
+        raise ValueError(f"sample_weight must be one number a row; got shape {weights.shape}")
+    check_consistent_length(X, weights)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise ValueError(f"sample_weight must be finite and not negative; got {weights[bad[0]]} for row {bad[0]}")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every row")
+    return weights
+
+
+def without_zeros(X: Any, y: Any, weights: np.ndarray | None) -> tuple[Any, Any, np.ndarray | None]:
+    """The rows that count."""
+    if weights is None or weights.all() or y is None:
+        return X, y, weights
+    check_consistent_length(weights, y)
+    kept = np.flatnonzero(weights)
+    if isinstance(X, dict):
+        return {name: values[kept] for name, values in X.items()}, y[kept], weights[kept]
+    X = X.tocsr() if sparse.issparse(X) else X
+    return _safe_indexing(X, kept), _safe_indexing(y, kept), weights[kept]
+
+
+def arranged(rows: Any, y: np.ndarray, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Whole weights as repetitions, and repeated rows in their own order; other weights with mean 1."""
+    if weights is not None and (weights == np.round(weights)).all() and weights.mean() <= MOST_REPETITIONS:
+        times = weights.astype(np.intp)
+        repeated = np.arange(len(times)).repeat(times)
+        rows, y, weights = rows[repeated], y[repeated], None
+    order = order_of_repeated(rows, y)
+    if order is not None:
+        rows, y, weights = rows[order], y[order], None if weights is None else weights[order]
+    return rows, y, None if weights is None else weights / weights.mean()
+
+
+def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray | None:
+    """A weight for every row, by its class: float64 (n,)."""
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str):  # "balanced": every class counts the same
+        counts = np.bincount(codes, minlength=len(classes))
+        return (len(codes) / (len(classes) * counts))[codes]
+    given = {str(label): weight for label, weight in class_weight.items()}
+    unknown = sorted(set(given) - {str(label) for label in classes})
+    if unknown:
+        raise ValueError(f"class_weight: there is no class {unknown[0]!r}; there are {', '.join(map(str, classes))}")
+    weights = np.array([given.get(str(label), 1.0) for label in classes], dtype=np.float64)
+    if not (np.isfinite(weights) & (weights >= 0)).all() or not weights[codes].any():
+        raise ValueError(f"class_weight must be finite, not negative, and not zero for all; got {class_weight!r}")
+    return weights[codes]
+
+
+def order_of_repeated(rows: Any, y: np.ndarray) -> np.ndarray | None:
+    """An order that depends on what the rows hold, and not on where they stand; None where no row is repeated."""
+    size, factors = rows_together(rows), _factors(rows.shape[1])
+    marks = np.concatenate([_marks(rows[start : start + size], factors) for start in range(0, rows.shape[0], size)])
+    for column in _as_numbers(y):
+        marks = _mixed(marks ^ column.view(np.uint64))
+    order = np.argsort(marks, kind="stable")
+    return order if (np.diff(marks[order]) == 0).any() else None
+
+
+def _factors(d: int) -> np.ndarray:
+    """An odd number for every column, as if at random: uint64 (d,)."""
+    return _mixed(_mixed(np.arange(1, d + 1, dtype=np.uint64))) | np.uint64(1)
+
+
+def _marks(rows: Any, factors: np.ndarray) -> np.ndarray:
+    """A number for every row that depends on all of it: the sum over columns of mixed(value) * factor, modulo 2^64.
+
+    A zero adds nothing, so that a sparse table has the marks of its dense twin.
+    """
+    if sparse.issparse(rows):
+        parts = _mixed((rows.data + 0.0).astype(np.float64).view(np.uint64)) * factors[rows.indices]
+        upto = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(parts, dtype=np.uint64)])
+        return upto[rows.indptr[1:]] - upto[rows.indptr[:-1]]
+    values = np.array(rows, dtype=np.float64, order="C")
+    values += 0.0  # -0 is 0
+    return _mixed(values.view(np.uint64)) @ factors
+
+
+def _mixed(bits: np.ndarray) -> np.ndarray:
+    """Every bit spread over all of them, in place; 0 stays 0."""
+    bits ^= bits >> np.uint64(32)
+    bits *= np.uint64(0x9E3779B97F4A7C15)
+    bits ^= bits >> np.uint64(29)
+    return bits
+
+
+def _as_numbers(y: np.ndarray) -> list[np.ndarray]:
+    """The columns of a target, each as float64."""
+    if y.dtype.names:
+        return [np.ascontiguousarray(y[name], dtype=np.float64) for name in y.dtype.names]
+    columns = y.T if y.ndim == 2 else [y]
+    if y.dtype.kind not in "biuf":
+        columns = [np.unique(column, return_inverse=True)[1] for column in columns]
+    return [np.ascontiguousarray(column, dtype=np.float64) for column in columns]

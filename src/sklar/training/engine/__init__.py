@@ -1,0 +1,1 @@
+"""What every training stands on: steps, loops, graphs, averages, devices and seeds."""

@@ -1,0 +1,108 @@
+"""The correlation of the gates, shared by all rows of a problem, and learned exactly by pair flips.
+
+For features that replace each other the mixed difference f11 - f10 - f01 + f00 of the loss is positive, and their
+gates learn to exclude each other (R < 0); for features that only work together it is negative, and they learn to come
+together (R > 0). A pull toward 0 leaves only what is real: in equilibrium R_ij = -(mixed difference) / pull. Positive
+correlations are pulled harder: they change no decision, and while a strong feature's gate is shut, those of its
+partners would be too, which hides what weak partners are worth.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from sklar.model.blocks import correlated_blocks
+from sklar.training.honest.draws import own_deviation
+
+# Gates that are correlated more than this exclude each other.
+EXCLUDING = -0.5
+
+
+class Pull(NamedTuple):
+    """How strongly correlations are drawn to 0, in units of the loss."""
+
+    apart: float  # where R < 0
+    together: float  # where R > 0
+
+
+class GateCorrelation(nn.Module):
+    """Loadings L (P, d, p); R = Norm(L L^T + I)."""
+
+    def __init__(
+        self,
+        problems: int,
+        d: int,
+        n_factors: int,
+        pull: Pull,
+        generator: torch.Generator,
+        pattern: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.pull = pull
+        # a small start: at L = 0 the gradient of L L^T vanishes
+        self.loadings = nn.Parameter(0.1 * torch.randn(problems, d, n_factors, generator=generator))
+        self.pattern: Tensor | None
+        self.register_buffer("pattern", pattern)  # where L may differ from 0, (P, d, p); None is everywhere
+
+    def patterned(self) -> Tensor:
+        """L: (P, d, p)."""
+        return self.loadings if self.pattern is None else self.loadings * self.pattern
+
+    def root(self) -> Tensor:
+        """L_i / sqrt(|L_i|^2 + 1): R = root root^T off the diagonal: (P, d, p)."""
+        loadings = self.patterned()
+        return loadings * own_deviation(loadings)
+
+    @torch.no_grad()
+    def substitutes(self) -> Tensor:
+        """Whether two features stand for each other: R < -1/2, directly or in a chain: bool (P, d, d)."""
+        root = self.root()
+        itself = torch.eye(root.shape[1], dtype=torch.bool, device=root.device)
+        linked = ((root @ root.mT < EXCLUDING) | itself).to(root.dtype)
+        for _ in range(max(1, math.ceil(math.log2(root.shape[1])))):
+            linked = (linked @ linked > 0).to(root.dtype)
+        return linked.bool() & ~itself
+
+    @torch.no_grad()
+    def learn(self, pairs: Tensor, mixed: Tensor) -> None:
+        """Put one step's gradient on the loadings, for a pair of features a row and its mixed difference.
+
+        pairs : (P F, n, 2)
+        mixed : (P F, n)
+        """
+        problems, d, _ = self.loadings.shape
+        cell = (pairs[..., 0] * d + pairs[..., 1]).view(problems, -1)  # which R_ij each row speaks of
+        mixed = mixed.reshape(problems, -1)
+        total = mixed.new_zeros(problems, d * d).scatter_add_(1, cell, mixed)
+        count = torch.zeros_like(total).scatter_add_(1, cell, torch.ones_like(mixed))
+        mean = (total / count.clamp_min_(1)).view(problems, d, d)
+        loadings = self.patterned()
+        own = own_deviation(loadings)
+        root = loadings * own
+        correlation = root @ root.mT
+        toward_zero = torch.where(correlation < 0, self.pull.apart, self.pull.together) * correlation
+        of_r = mean + mean.mT + 2 * toward_zero  # R_ij and R_ji are one number
+        of_r.diagonal(dim1=1, dim2=2).zero_()
+        # R = root root^T: of_root = of_r root; root = L / sqrt(|L|^2 + 1): its part along the root leaves that alone
+        of_root = of_r @ root
+        gradient = (of_root - root * (root * of_root).sum(-1, keepdim=True)) * own
+        self.loadings.grad = gradient if self.pattern is None else gradient * self.pattern
+
+
+def block_pattern(x: Tensor, of_input: Tensor | None = None, threshold: float = 0.3) -> Tensor:
+    """1 where two features are in one block of correlated features, else 0: rows (P, n, D) -> (P, d, d)."""
+    numbers = None if of_input is None else of_input.cpu().numpy()
+    patterns = []
+    for rows in x.cpu().numpy():
+        blocks = correlated_blocks(rows, threshold, numbers)
+        d = sum(len(block) for block in blocks)
+        pattern = torch.zeros(d, d)
+        for block in blocks:
+            pattern[np.ix_(block, block)] = 1.0
+        patterns.append(pattern)
+    return torch.stack(patterns).to(x.device)

@@ -1,0 +1,1 @@
+"""The paper's training: both networks minimise one loss together."""

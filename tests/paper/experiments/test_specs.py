@@ -1,0 +1,69 @@
+"""The specs: complete, frozen, picklable, with the settings of the paper's appendix."""
+
+import dataclasses
+import pickle
+
+import pytest
+
+from sklar.paper.baselines import REGISTRY
+from sklar.paper.experiments.specs import NAMES, SPECS, spec_of
+
+
+def test_the_names_that_a_user_can_say():
+    assert NAMES == (
+        "table-11d",
+        "table-100d",
+        "table-correlated",
+        "figure-accuracy",
+        "table-low-rank",
+        "table-nola",
+        "figure-psd",
+        "figure-pixels",
+        "all",
+    )
+
+
+@pytest.mark.parametrize("quick", [False, True])
+@pytest.mark.parametrize("name", SPECS)
+def test_specs_are_frozen_and_travel_to_other_processes(name, quick):
+    spec = spec_of(name, quick)
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        spec.seeds = 5
+    names = [method.name for method in spec.methods]
+    assert len(names) == len(set(names))
+    for method in spec.methods:
+        assert method.engine in ("honest", "joint", "rival")
+        if method.engine == "rival":
+            assert set(method.settings(quick, "mnist")) <= set(REGISTRY[method.name]().get_params(deep=False))
+
+
+def test_the_papers_settings():
+    synthetic = SPECS["table-11d"].method("joint").settings(False, "syn1")
+    assert {word: synthetic[word] for word in ("choice_hidden", "predict_hidden", "max_epochs", "batch_size")} == {
+        "choice_hidden": 100,
+        "predict_hidden": 200,
+        "max_epochs": 1000,
+        "batch_size": 1000,
+    }
+    assert (synthetic["learning_rate"], synthetic["weight_decay"]) == (1e-4, 1e-3)
+    assert synthetic["temperature"] in (3, 5)
+    images = SPECS["figure-accuracy"].method("joint-full")
+    mnist, isolet = (images.settings(False, dataset) for dataset in ("mnist", "isolet"))
+    assert mnist["choice_hidden"] == mnist["predict_hidden"] == 16
+    assert (mnist["max_epochs"], mnist["temperature"], mnist["covariance"]) == (100, 1.0, "full")
+    assert (mnist["learning_rate"], mnist["batch_size"]) == (1e-3, 1000)
+    assert (isolet["learning_rate"], isolet["batch_size"]) == (1e-4, 64)
+    assert [images.settings(False, "isolet", k)["loadings_precision"] for k in (10, 20)] == ["float32", "bfloat16"]
+    assert images.settings(False, "isolet", 10)["batch_size"] == 64
+
+
+def test_the_figure_has_all_methods_of_the_paper():
+    names = {method.name for method in SPECS["figure-accuracy"].methods}
+    assert names >= {"sklar", "stg", "cae", "l2x", "gradient-shap", "lasso", "forest", "boosting", "gdfs"}
+    assert SPECS["figure-accuracy"].ks == (10, 20, 30, 40)
+
+
+def test_unknown():
+    with pytest.raises(ValueError, match="there is no experiment 'table-9'; there are table-11d"):
+        spec_of("table-9")

@@ -1,0 +1,115 @@
+"""One or more inputs a column: states that are told apart, nothing imputed, and the same again from a file."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sklar.table import encoding as encoding_module
+from sklar.table.columns import read_columns
+from sklar.table.encoding import Encoding, learn_categories
+
+
+def learned(frame):
+    known, rows = learn_categories(read_columns(frame))
+    return Encoding.of(rows, frame.columns.tolist(), known), rows
+
+
+def frame(**columns):
+    return pd.DataFrame(columns)
+
+
+def test_every_state_has_its_own_input():
+    encoding, rows = learned(frame(w=["a", "b", None, "b"], x=[1.0, np.nan, 3.0, np.nan], y=[0.0, 2.0, 0.0, 2.0]))
+    assert encoding.widths().tolist() == [3, 2, 1]
+    inputs = encoding.apply(rows)
+    assert (inputs[:, :3] > 0).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0]]
+    np.testing.assert_allclose(inputs[:, 3], [-1, 0, 1, 0])
+    assert inputs[:, 4].tolist() == [0, 1, 0, 1]
+    assert inputs[:, 5].tolist() == [-1, 1, -1, 1]
+
+
+@pytest.mark.parametrize("n_states", [2, 5, 60])
+def test_the_inputs_of_a_column_vary_together_as_a_column_of_numbers_does(n_states):
+    words = np.random.default_rng(0).integers(n_states, size=4000).astype(str)
+    encoding, rows = learned(frame(w=words))
+    assert encoding.apply(rows).var(axis=0).sum() == pytest.approx(1)
+
+
+def test_a_subset_of_columns_gives_their_inputs_alone():
+    encoding, rows = learned(frame(w=["a", "b", "c"], x=[1.0, np.nan, 3.0], v=["u", "u", None], y=[1.0, 2.0, 3.0]))
+    everything = encoding.apply(rows)
+    read = np.array([1, 2])
+    np.testing.assert_array_equal(encoding.apply(rows[:, read], read), everything[:, 3:7])
+
+
+def test_a_category_that_fit_never_saw_is_none_of_the_known():
+    encoding, _ = learned(frame(w=["a", "b", "b"]))
+    rows = encoding.rows(read_columns(frame(w=["c", "a"])))
+    assert encoding.apply(rows)[0].tolist() == [0, 0]
+    assert encoding.apply(rows)[1, 0] > 0
+
+
+def test_the_rarest_of_too_many_categories_share_an_input_with_the_unseen():
+    n = 10_000
+    words = np.array([f"common{i % 200}" for i in range(n)] + [f"rare{i}" for i in range(n)], dtype=object)
+    encoding, rows = learned(frame(w=words))
+    most = encoding_module.MOST_CATEGORIES
+    assert encoding.widths().tolist() == [most + 1]
+    assert sum(word.startswith("common") for word in encoding.categories[0]) == 200
+    assert (rows[:, 0] == most).mean() == pytest.approx(0.5, abs=0.01)
+    unseen = encoding.apply(encoding.rows(read_columns(frame(w=["never"]))))
+    assert np.flatnonzero(unseen[0]).tolist() == [most]
+
+
+def test_a_missing_category_where_fit_saw_none_is_unseen_too():
+    encoding, _ = learned(frame(w=["a", "b", "b"]))
+    assert not encoding.apply(encoding.rows(read_columns(frame(w=[None, "a"]))))[0].any()
+
+
+def test_a_missing_number_where_fit_saw_none_is_refused_by_name():
+    encoding, _ = learned(frame(w=["a", "b"], x=[1.0, 2.0], z=[1.0, np.nan]))
+    rows = encoding.rows(read_columns(frame(w=["a", "b"], x=[np.nan, 2.0], z=[np.nan, np.nan])))
+    with pytest.raises(ValueError, match=r"column 'x' contains NaN \(first in row 0\); it had no missing value in fit"):
+        encoding.require_known(rows, ["w", "x", "z"])
+    assert encoding.require_known(rows, ["w", "x", "z"], np.array([0, 2])) is None
+
+
+def test_text_and_numbers_may_not_change_places():
+    encoding, _ = learned(frame(w=["a", "b"], x=[1.0, 2.0]))
+    with pytest.raises(ValueError, match="column 'x' held numbers in fit, and holds text here: 'high'"):
+        encoding.rows(read_columns(frame(w=["a", "b"], x=["high", "low"])))
+    with pytest.raises(ValueError, match="column 'w' held text in fit, and holds numbers here"):
+        encoding.rows(read_columns(frame(w=[1, 2], x=[1, "2"])[["w"]].assign(x=["u", "v"])))
+
+
+@pytest.mark.parametrize("values", [[None, None], [np.nan, np.nan], pd.Categorical([None, None], categories=["a"])])
+def test_a_column_without_any_value_is_refused_by_name(values):
+    with pytest.raises(ValueError, match="column 'empty' has no value in any row"):
+        learned(frame(w=["a", "b"], empty=values))
+
+
+def test_numbers_alone_are_scaled_as_ever():
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    encoding = Encoding.of(X, list("abc"))
+    assert encoding.is_plain
+    np.testing.assert_array_equal(encoding.apply(X), encoding.scaling.apply(X))
+
+
+def test_a_constant_column_with_holes_keeps_its_holes():
+    X = np.array([[7.0], [np.nan], [7.0]])
+    assert Encoding.of(X, ["a"]).apply(X).tolist() == [[0, 0], [0, 1], [0, 0]]
+
+
+def test_it_survives_being_written():
+    encoding, rows = learned(frame(w=["a", "b", None], g=pd.Categorical([3, 1, 3]), x=[1.0, np.nan, 3.0]))
+    again = Encoding.from_dict(encoding.scaling, encoding.to_dict())
+    np.testing.assert_array_equal(again.apply(rows), encoding.apply(rows))
+    assert again.to_dict() == encoding.to_dict()
+
+
+def test_too_many_inputs_are_refused_before_memory_is(monkeypatch):
+    encoding, _ = learned(frame(w=[f"word{i}" for i in range(50)], x=np.arange(50.0)))
+    assert encoding.require_room(50, ["w", "x"]) is None
+    monkeypatch.setattr(encoding_module, "MOST_ENTRIES", 2000)
+    with pytest.raises(ValueError, match=r"50 rows x 51 inputs .* column 'w' alone has 50"):
+        encoding.require_room(50, ["w", "x"])
