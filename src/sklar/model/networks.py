@@ -48,9 +48,11 @@ class _OnGpu(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         ctx.save_for_backward(x, weight)
-        if len(x) == 1:  # adds the bias on its way
-            return torch.addmm(bias[0, 0], x[0], weight[0]).unsqueeze(0)
-        return torch.baddbmm(bias, x, weight)
+        if len(x) > 1:
+            return torch.baddbmm(bias, x, weight)
+        out = x.new_empty(1, x.shape[1], weight.shape[-1])  # no view: callers change the result in place
+        torch.addmm(bias[0, 0], x[0], weight[0], out=out[0])  # adds the bias on its way
+        return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
