@@ -6,6 +6,8 @@ import matplotlib
 import pytest
 import torch
 
+from tests.helpers import four, quick, toy_rows, toy_target
+
 if not torch.cuda.is_available():  # before anything imports Triton: kernels run in its interpreter
     os.environ["TRITON_INTERPRET"] = "1"
 matplotlib.use("Agg")
@@ -37,3 +39,27 @@ def global_seeds_untouched():
     assert torch.equal(torch.get_rng_state(), torch_state)
     assert np.array_equal(np.random.get_state()[1], numpy_state[1])  # noqa: NPY002
     assert np.random.get_state()[2] == numpy_state[2]  # noqa: NPY002
+
+
+@pytest.fixture(params=list(four()), ids=lambda cls: cls.__name__)
+def cls(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def fit_of():
+    """One quick fit of each class, shared; tests must not change it."""
+    models = {}
+
+    def get(cls):
+        if cls not in models:
+            X, value = toy_rows()
+            models[cls] = quick(cls).fit(X, toy_target(cls, value))
+        return models[cls]
+
+    return get
+
+
+@pytest.fixture
+def fitted(cls, fit_of):
+    return fit_of(cls)

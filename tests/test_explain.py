@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -121,10 +122,14 @@ def test_a_selected_feature_of_low_probability_is_unsure():
 class Copies:
     """A stub with known answers: two copies, and a pair that works together."""
 
-    def _names(self):
-        return ["a", "a copy", "b", "c"]
+    schema = SimpleNamespace(names=("a", "a copy", "b", "c"), labels="position")
+    target = SimpleNamespace(kind="values")
+    k, n_models = None, 1
 
-    def select(self, X):
+    def read(self, X):
+        return X
+
+    def masks(self, X):
         return np.array([[True, False, True, False]])
 
     def selection_proba(self, X):
@@ -136,7 +141,7 @@ class Copies:
     def correlation(self, X):
         return np.array([[1, -0.9, 0, 0], [-0.9, 1, 0, 0], [0, 0, 1, 0.7], [0, 0, 0.7, 1]])
 
-    def predict(self, X):
+    def predictions(self, X):
         return np.array([2.0])
 
 

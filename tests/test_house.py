@@ -17,6 +17,8 @@ CHAIN = [
     "model",
     "table",
     "training",
+    "target",
+    "fitted",
     "audit",
     "explain",
     "report",

@@ -7,14 +7,15 @@ alone (EVAL-X; Jethani et al., 2021), and a classifier that sees the mask withou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sklar.table.cells import take_rows
+from sklar.fitted import FittedModel
+from sklar.table.adapter import SparseTable, adapt
 
 # The own predictor may be ahead of EVAL-X by this much (points) before it counts: it saw the masks it is asked about.
 # With fewer rows than 10,000 EVAL-X, which learns from the audited rows, falls behind: measured on a model without a
@@ -22,7 +23,7 @@ from sklar.table.cells import take_rows
 TOLERATED_GAP = 3.0
 ROWS_OF_TOLERANCE = 10_000
 # A difference counts if it is also this many standard errors.
-SURE = 2.0
+SIGNIFICANT = 2.0
 NOISE = 0.05  # of the input, in standard deviations
 UNION_SHARE = 0.01  # a feature selected for a larger share of the rows is in the union
 MOST_REFIT_ROWS = 5_000  # and fewer rows take fewer steps
@@ -59,7 +60,7 @@ class AuditReport:
         Either the own predictor reads something in the masks that EVAL-X cannot, or the mask alone predicts better than
         EVAL-X does from the values shown.
         """
-        sure = SURE * 2**0.5 * self.score_error
+        sure = SIGNIFICANT * 2**0.5 * self.score_error
         tolerated = TOLERATED_GAP * max(1.0, ROWS_OF_TOLERANCE / self.n_rows) ** 0.5
         return self.gap > max(tolerated, sure) or self.mask_score - self.evalx_score > max(tolerated / 2, sure)
 
@@ -101,15 +102,27 @@ def jaccard(first: ArrayLike, second: ArrayLike) -> float:
     return float(100 * np.mean(np.where(either > 0, both / np.maximum(either, 1), 1.0)))
 
 
-def audit(estimator: Any, X: Any, y: Any, *, n_refits: int = 1, random_state: int | None = 0) -> AuditReport:
-    """Audit a fitted estimator on rows that it was not trained on.
+Refit = Callable[[Any, np.ndarray, int], FittedModel]  # a table, a target and a seed -> a model of them
+
+
+def audit(
+    fitted: FittedModel,
+    X: Any,
+    y: Any,
+    *,
+    n_refits: int = 0,
+    random_state: int | None = 0,
+    refit: Refit | None = None,
+) -> AuditReport:
+    """Audit a fitted model on rows that it was not trained on.
 
     Parameters
     ----------
-    estimator : a fitted selector or ranker
+    fitted : the model, an estimator's `fitted_`
     X, y : rows and targets, best others than those of `fit`
     n_refits : how many models to train anew on these rows (at most 5,000) to compare masks with; 0 saves the time
     random_state : seed of the audit's own predictors, noise and refits
+    refit : fits a model to a table, a target and a seed; an estimator's `audit` gives its own `fit`
 
     Returns
     -------
@@ -117,39 +130,43 @@ def audit(estimator: Any, X: Any, y: Any, *, n_refits: int = 1, random_state: in
         prints as a page; `leaks` is the verdict, `to_dict()` the numbers
     """
     rng = np.random.default_rng(random_state)
-    X = X.toarray() if hasattr(X, "toarray") else X  # noise leaves no value of a sparse table 0
-    rows, y = estimator._check_rows(X), np.asarray(y)
-    architecture = estimator.model_.architecture
-    one_output = architecture.output_kind in ("classes", "counts") or architecture.n_outputs == 1
-    if y.dtype.names or y.ndim > 1 or not one_output or architecture.output_kind in ("labels", "risk"):
-        raise ValueError("an audit takes one class or one value a row; this y, or this model, has several")
-    if y.shape != (len(rows),):
-        raise ValueError(f"y must have one value for each of the {len(rows)} rows of X; got shape {y.shape}")
-    classes = getattr(estimator, "classes_", None)
-    if classes is not None and not np.isin(y, classes).all():
-        new = y[~np.isin(y, classes)][0]
-        raise ValueError(f"y holds {_some(np.array([new]))}, which is not one of the model's classes: {_some(classes)}")
-    masks = estimator._masks(rows)
-    read = estimator.union_
-    first = np.searchsorted(estimator.union_gates_, np.arange(architecture.n_features))
+    table = adapt(X)
+    X = table.dense() if isinstance(table, SparseTable) else X  # noise leaves no value of a sparse table 0
+    rows, y = fitted.read(X), np.asarray(y)
+    _require_one_target(fitted, rows, y)
+    schema, masks = fitted.schema, fitted.masks(rows)
     scores = selection_scores(
-        estimator.encoding_.apply(rows[:, read], read),
+        schema.inputs(rows),
         y,
-        masks[:, read[first]],  # of a group, its first column
-        estimator._predict_rows(rows),
-        classes=classes,
+        masks[:, schema.first_columns],
+        fitted.predictions(rows),
+        classes=fitted.target.classes,
         random_state=int(rng.integers(2**31)),
-        gate_of_input=architecture.gate_of_input,
+        gate_of_input=fitted.network.architecture.gate_of_input,
     )
-    noisy = rows + NOISE * estimator.encoding_.noise() * rng.standard_normal(rows.shape)
+    noisy = rows + NOISE * schema.encoding.noise() * rng.standard_normal(rows.shape)
     return AuditReport(
         **scores,
         mean_features=float(masks.sum(axis=1).mean()),
         union_features=int((masks.mean(axis=0) > UNION_SHARE).sum()),
-        noise_agreement=jaccard(masks, estimator._masks(noisy)),
-        refit_agreement=_refit_agreement(estimator, X, y, masks, n_refits, rng),
+        noise_agreement=jaccard(masks, fitted.masks(noisy)),
+        refit_agreement=_refit_agreement(X, y, masks, n_refits, rng, refit),
         n_rows=len(rows),
     )
+
+
+def _require_one_target(fitted: FittedModel, rows: np.ndarray, y: np.ndarray) -> None:
+    """Raise unless model and y have one class or value per row, of those that the model knows."""
+    target, n_outputs = fitted.target, fitted.network.architecture.n_outputs
+    one_output = target.kind in ("classes", "counts") or n_outputs == 1
+    if y.dtype.names or y.ndim > 1 or not one_output or target.kind in ("labels", "risk"):
+        raise ValueError("an audit takes one class or one value a row; this y, or this model, has several")
+    if y.shape != (len(rows),):
+        raise ValueError(f"y must have one value for each of the {len(rows)} rows of X; got shape {y.shape}")
+    classes = target.classes
+    if classes is not None and not np.isin(y, classes).all():
+        new = y[~np.isin(y, classes)][0]
+        raise ValueError(f"y holds {_some(np.array([new]))}, which is not one of the model's classes: {_some(classes)}")
 
 
 def _some(classes: np.ndarray) -> str:
@@ -247,21 +264,16 @@ def _score_error(y: np.ndarray, prediction: np.ndarray, classes: np.ndarray | No
 
 
 def _refit_agreement(
-    estimator: Any,
-    X: Any,
-    y: np.ndarray,
-    masks: np.ndarray,
-    n_refits: int,
-    rng: np.random.Generator,
+    X: Any, y: np.ndarray, masks: np.ndarray, n_refits: int, rng: np.random.Generator, refit: Refit | None
 ) -> float | None:
-    from sklearn.base import clone
-
     if not n_refits:
         return None
+    if refit is None:
+        raise ValueError("n_refits needs `refit`, which fits a model to a table, a target and a seed")
     agreements = []
     for _ in range(n_refits):
         part = rng.permutation(len(y))[:MOST_REFIT_ROWS]
-        again = clone(estimator).set_params(random_state=int(rng.integers(2**31)), verbose=False)
-        again.fit(take_rows(X, part), y[part])
-        agreements.append(jaccard(masks, again._masks(again._check_rows(X))))
+        seed = int(rng.integers(2**31))
+        again = refit(adapt(X).take(part), y[part], seed)
+        agreements.append(jaccard(masks, again.masks(again.read(X))))
     return float(np.mean(agreements))

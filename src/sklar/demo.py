@@ -30,8 +30,9 @@ def run_demo(
     names = [f"x{i}" for i in range(1, X.shape[1] + 1)]
     echo(f"Training on {name.capitalize()}: {len(X)} rows, {len(names)} features. Where x11 < 0 the label is")
     echo("decided by x1 * x2, elsewhere by x3..x6. Nobody tells the model; it must find out, row by row.")
-    selector = CopulaSelectorClassifier(random_state=0, verbose=verbose).fit(X, y)
-    selected = np.asarray(selector.select(X_test))
+    table, new_table = (dict(zip(names, rows.T, strict=True)) for rows in (X, X_test))
+    selector = CopulaSelectorClassifier(random_state=0, verbose=verbose).fit(table, y)
+    selected = np.asarray(selector.select(new_table))
 
     echo("")
     echo(f"On {len(X_test)} new rows, {selected.sum(axis=1).mean():.1f} features a row were selected:")
@@ -41,11 +42,10 @@ def run_demo(
         f"Against the truth: TPR {true_positive_rate(relevant, selected):.1f} % of the relevant features found, "
         f"FDR {false_discovery_rate(relevant, selected):.1f} % of the selected ones irrelevant."
     )
-    echo(f"Accuracy from the selected features alone: {100 * selector.score(X_test, y_test):.1f} %.")
+    echo(f"Accuracy from the selected features alone: {100 * selector.score(new_table, y_test):.1f} %.")
     selector.save(folder / "model.sklar")
     picture = _draw(folder / "masks.png", X_test, selected, relevant, names)
-    selector.feature_names_in_ = np.array(names, dtype=object)  # for the page: the formulas count from x1
-    page = selector.report(X_test, y_test, folder / "report.html", title=f"What decides {name}")
+    page = selector.report(new_table, y_test, folder / "report.html", title=f"What decides {name}")
     echo(f"Picture: {picture}   Page to explore: {page}   Model: {folder / 'model.sklar'}")
     return picture
 

@@ -1,25 +1,29 @@
 """One row in words: what was predicted, from which features, how sure that choice is, and what could stand in for them.
 
-Asks a fitted estimator only what any user may ask, so it explains whatever columns the estimator accepts.
+Asks a fitted model only what any user may ask, so it explains whatever columns the model accepts.
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from sklar.table.cells import column_values, dense, plain, show_value
+from sklar.fitted import FittedModel
+from sklar.table.adapter import adapt
+from sklar.table.cells import plain, show_value
+from sklar.table.sparse import dense
 
 # A decision is sure where at least this share of the gate's draws (or of the models, where there are several) agree.
 SURE = 0.8
 # Gates correlated beyond this, in either direction, are told to the reader.
 LINKED = 0.5
+PLACES_LEVEL = 0.9  # share of a ranker's models that agree on the places shown
 
 
 @dataclass(frozen=True)
@@ -60,9 +64,9 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as JSON can hold it."""
-        told = asdict(self)
+        plain_values = asdict(self)
         for group, features in (("selected", self.selected), ("nearly", self.nearly)):
-            told[group] = [
+            plain_values[group] = [
                 {
                     **asdict(f),
                     "interchangeable": list(f.interchangeable),
@@ -72,7 +76,7 @@ class Explanation:
                 }
                 for f in features
             ]
-        return {**told, "sure": self.sure}
+        return {**plain_values, "sure": self.sure}
 
     def __str__(self) -> str:
         """A few lines."""
@@ -99,16 +103,16 @@ class Explanation:
         word = "sure" if feature.sure else "unsure"
         if feature.frequency is None:
             return f"{word:<6} (P(selected) {feature.probability:.2f})"
-        told = f"{round(feature.frequency * self.n_models)} of {self.n_models} models"
+        votes = f"{round(feature.frequency * self.n_models)} of {self.n_models} models"
         if feature.places is not None:
             low, high = feature.places
-            told += f", place {low}" if low == high else f", places {low} to {high}"
-        return f"{word:<6} ({told})"
+            votes += f", place {low}" if low == high else f", places {low} to {high}"
+        return f"{word:<6} ({votes})"
 
     def _nearly(self) -> list[str]:
-        told = [f"{f.name} = {show_value(f.value)} {self._how_sure(f)[7:]}" for f in self.nearly[:3]]
+        first = [f"{f.name} = {show_value(f.value)} {self._how_sure(f)[7:]}" for f in self.nearly[:3]]
         more = f" and {len(self.nearly) - 3} more" if len(self.nearly) > 3 else ""
-        return [f"Nearly selected: {', '.join(told)}{more}."] if told else []
+        return [f"Nearly selected: {', '.join(first)}{more}."] if first else []
 
     def _links(self) -> list[str]:
         lines: dict[str, None] = {}  # in order, each once: both members of a group tell the same
@@ -126,29 +130,55 @@ def _listed(names: set[str]) -> str:
     return f"{', '.join(most)} and {last}"
 
 
-def explain(estimator: Any, row: Any) -> Explanation:
+def explain(fitted: FittedModel, row: Any) -> Explanation:
     """Explain one row: a 1-d array, a pandas Series, or a table of one row."""
+    table = one_row(fitted, row)
     with names_by_position():
-        return _explain(estimator, one_row(estimator, row))
+        rows = fitted.read(table)
+    masks, proba = dense(fitted.masks(rows))[0], dense(fitted.selection_proba(rows))[0]
+    shares = selection_shares(fitted, rows)
+    certainty = proba if shares is None else shares[0]
+    order = fitted.ranks(rows)[0] if fitted.k else np.argsort(-certainty, kind="stable")
+    describe = _describer(fitted, table, rows, masks, proba, shares, order)
+    unsure = [j for j in np.argsort(-certainty, kind="stable") if not masks[j] and not is_sure(certainty[j], False)]
+    prediction = fitted.predictions(rows)[0]
+    return Explanation(
+        prediction=[plain(value) for value in prediction] if np.ndim(prediction) else plain(prediction),
+        probability=float(fitted.probabilities(rows)[0].max()) if fitted.target.kind == "classes" else None,
+        selected=tuple(describe(j) for j in order if masks[j]),
+        nearly=tuple(describe(j) for j in unsure),
+        n_features=len(masks),
+        ranked=fitted.k is not None,
+        n_models=fitted.n_models,
+    )
 
 
-def _explain(estimator: Any, table: Any) -> Explanation:
-    names = estimator._names()
-    chosen = dense(estimator.select(table))[0]
-    shares = selection_shares(estimator, table)
-    proba = dense(estimator.selection_proba(table))[0]
+def _describer(
+    fitted: FittedModel,
+    table: Any,
+    rows: Any,
+    masks: np.ndarray,
+    proba: np.ndarray,
+    shares: np.ndarray | None,
+    order: np.ndarray,
+) -> Callable[[int], Feature]:
+    """What makes a `Feature` of a column's number."""
+    names, cells = fitted.schema.names, adapt(table).cells
+    correlation = fitted.correlation(rows)
     stand_ins = {
         name: tuple(other for other in group if other != name)
-        for group in estimator.interchangeable(LINKED, table)
+        for group in fitted.interchangeable(LINKED, rows)
         for name in group
     }
-    correlation = dense(estimator.correlation(table))
+    places: dict[int, Any] = {}
+    if fitted.k and shares is not None:
+        places = dict(zip(order.tolist(), fitted.places(rows, PLACES_LEVEL)[0].tolist(), strict=True))
 
-    def feature(j: int) -> Feature:
+    def describe(j: int) -> Feature:
         return Feature(
             name=names[j],
-            value=plain(column_values(table, int(j))[0]),
-            selected=bool(chosen[j]),
+            value=plain(cells(int(j))[0]),
+            selected=bool(masks[j]),
             probability=float(proba[j]),
             frequency=None if shares is None else float(shares[0, j]),
             interchangeable=stand_ins.get(names[j], ()),
@@ -156,24 +186,7 @@ def _explain(estimator: Any, table: Any) -> Explanation:
             together=tuple(names[i] for i in np.flatnonzero(correlation[j] > LINKED) if i != j),
         )
 
-    ranked = callable(getattr(estimator, "rank", None))
-    certainty = proba if shares is None else shares[0]
-    order = estimator.rank(table)[0] if ranked else np.argsort(-certainty, kind="stable")
-    places = {}
-    if ranked and shares is not None:
-        places = dict(zip(order.tolist(), estimator.rank_interval(table)[0].tolist(), strict=True))
-    unsure = [j for j in np.argsort(-certainty, kind="stable") if not chosen[j] and not is_sure(certainty[j], False)]
-    said = estimator.predict(table)[0]
-    of_one_class = hasattr(estimator, "classes_") and not np.ndim(said)
-    return Explanation(
-        prediction=[plain(value) for value in said] if np.ndim(said) else plain(said),
-        probability=float(estimator.predict_proba(table)[0].max()) if of_one_class else None,
-        selected=tuple(feature(j) for j in order if chosen[j]),
-        nearly=tuple(feature(j) for j in unsure),
-        n_features=len(names),
-        ranked=ranked,
-        n_models=getattr(estimator, "n_models_", 1),
-    )
+    return describe
 
 
 def is_sure(probability: float, selected: bool) -> bool:
@@ -187,22 +200,18 @@ def is_sure(probability: float, selected: bool) -> bool:
     return (probability if selected else 1 - probability) >= SURE
 
 
-def selection_shares(estimator: Any, X: Any) -> np.ndarray | None:
+def selection_shares(fitted: FittedModel, rows: Any) -> np.ndarray | None:
     """The share of models that select each feature of each row, (n, d); None where there is one model."""
-    if getattr(estimator, "n_models_", 1) == 1:
-        return None
-    return dense(estimator.selection_frequency(X))
+    return None if fitted.n_models == 1 else dense(fitted.votes(rows))
 
 
-def one_row(estimator: Any, row: Any) -> Any:
-    """The row as a table that the estimator takes; a Series may hold other columns too, in any order."""
+def one_row(fitted: FittedModel, row: Any) -> Any:
+    """The row as a table that the model takes; a Series may hold other columns too, in any order."""
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(row, pandas.Series):
         row = row.to_frame().T.infer_objects()
-        known = getattr(estimator, "feature_names_in_", None)
-        if known is not None and set(known) <= set(row.columns):
-            row = row[list(known)]
-        return row
+        known = list(fitted.schema.names)
+        return row[known] if fitted.schema.labels == "text" and set(known) <= set(row.columns) else row
     if isinstance(row, dict):  # named columns
         lengths = {len(values) for values in row.values()}
         if lengths != {1}:

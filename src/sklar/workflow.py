@@ -31,9 +31,9 @@ def fit_file(
     sql: str | None = None,
     echo: Callable[[str], object] = print,
     tell: Callable[[dict[str, Any]], object] = lambda summary: None,
-    **words: Any,
+    **params: Any,
 ) -> Any:
-    """Fit an estimator to a table on disk and save it; a word `k` makes it a ranker. Returns the estimator.
+    """Fit an estimator to a table on disk and save it; a parameter `k` makes it a ranker. Returns the estimator.
 
     `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sample_weight` the
     column that says what rows count, `event` the one that says whether the time in `target` is an event's (a Cox
@@ -53,8 +53,8 @@ def fit_file(
         raise TableError(f"{table.source} has no columns besides the target {said}")
     X, y = table.features(names, as_text), _targets(table, targets, event)
     if event is not None:
-        words["loss"] = "cox"
-    if "loss" in words:
+        params["loss"] = "cox"
+    if "loss" in params:
         task = "regression"
     if task == "auto":
         task = guess_task(y)
@@ -62,7 +62,7 @@ def fit_file(
     if task == "regression" and event is None and not np.issubdtype(y.dtype, np.number):
         raise TableError(f"{table.source}: the target {said} is text, which --task regression cannot use")
     weight = None if sample_weight is None else table.matrix([sample_weight])[:, 0]
-    estimator = _estimator_class(task, ranker="k" in words)(**words).fit(X, y, weight)
+    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(X, y, weight)
     summary = _summary(estimator, X, names)
     _summarise(summary, echo)
     estimator.save(out)
@@ -76,9 +76,9 @@ def answer_file(what: str, model: str, data: str, out: str, sql: str | None = No
     require_format(out)
     estimator, _, X = _model_and_table(model, data, sql)
     require_writable(out)
-    if what == "rank" and not callable(getattr(estimator, "rank", None)):
+    if what == "rank" and estimator.fitted_.k is None:
         raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
-    answer = _ANSWERS[what](estimator, X, estimator._names())
+    answer = _ANSWERS[what](estimator, X, list(estimator.fitted_.schema.names))
     write_table(out, answer)
     return len(next(iter(answer.values())))
 
@@ -116,16 +116,16 @@ def report_file(
     *,
     sql: str | None = None,
     echo: Callable[[str], object] = print,
-    **words: Any,
+    **params: Any,
 ) -> Path:
-    """Write the page about a saved model on a table on disk; the words are those of an estimator's `report`."""
+    """Write the page about a saved model on a table on disk; the parameters are those of an estimator's `report`."""
     from sklar.report.explorer import write_report
 
     require_writable(out)
     estimator, table, X = _model_and_table(model, data, sql)
     y = _known_target(estimator, table, target)
-    words = {**words, "title": words.get("title") or f"What decides {target}"}
-    return write_report(estimator, X, y, out, progress=echo, **words)
+    params = {**params, "title": params.get("title") or f"What decides {target}"}
+    return write_report(estimator.fitted_, X, y, out, progress=echo, **params)
 
 
 def report_results(folder: str, out: str, *, echo: Callable[[str], object] = print) -> None:
@@ -192,9 +192,10 @@ def _predict(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict
         columns = {f"prediction_{j + 1}": values for j, values in enumerate(answer.T)}
     else:
         columns = {"prediction": answer}
-    if hasattr(estimator, "classes_"):
+    classes = estimator.fitted_.target.classes
+    if classes is not None:
         first = 1 if answer.ndim == 2 else 0  # labels have no names: they are counted as the predictions are
-        for label, column in zip(estimator.classes_, estimator.predict_proba(X).T, strict=True):
+        for label, column in zip(classes, estimator.predict_proba(X).T, strict=True):
             columns[f"proba_{label + 1 if first else label}"] = column
     return columns
 
@@ -214,10 +215,9 @@ def _model_and_table(model: str, data: str, sql: str | None) -> tuple[Any, Table
     from sklar.estimators import load
 
     estimator = load(model)
-    names = estimator._names()
-    as_text = [name for name, kept in zip(names, estimator.encoding_.categories, strict=True) if kept]
-    table = read_table(data, as_text, sql)
-    return estimator, table, table.features(names, as_text)
+    schema = estimator.fitted_.schema
+    table = read_table(data, schema.text_columns, sql)
+    return estimator, table, table.features(schema.names, schema.text_columns)
 
 
 def _targets(table: Table, names: list[str], event: str | None) -> np.ndarray:
@@ -246,7 +246,7 @@ def _target(table: Table, name: str) -> np.ndarray:
 def _known_target(estimator: Any, table: Table, name: str) -> np.ndarray:
     """The target of rows to judge a model by: numbers for values, and of the classes' kind for classes."""
     y = _target(table, name)
-    classes = getattr(estimator, "classes_", None)
+    classes = estimator.fitted_.target.classes
     if classes is None and not np.issubdtype(y.dtype, np.number):
         raise TableError(f"{table.source}: the target {name!r} is text, but the model predicts numbers")
     if classes is not None and not np.isin(y, classes).any():

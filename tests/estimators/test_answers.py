@@ -12,7 +12,7 @@ from scipy import stats
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import sklar
-from sklar.estimators import answering
+from sklar.model import row_blocks
 from tests.helpers import COVARIANCES, PEAK, assert_plausible, four, quick, run_python, toy_rows, toy_target
 
 MASKS = ("select", "transform")
@@ -60,7 +60,7 @@ def test_a_rows_answer_does_not_depend_on_the_other_rows(model, monkeypatch):
     assert_rows_equal(answers(model, X[order]), whole, order)
     assert_rows_equal(answers(model, X[7:29]), whole, slice(7, 29))
     assert_rows_equal(answers(model, np.repeat(X[3:4], 50, axis=0)), whole, [3] * 50)
-    monkeypatch.setattr(answering, "BLOCK_ENTRIES", 160)  # ten rows at a time, at most
+    monkeypatch.setattr(row_blocks, "BLOCK_ENTRIES", 160)  # ten rows at a time, at most
     assert_rows_equal(answers(model, X), whole, slice(None))
 
 
@@ -165,7 +165,7 @@ def every_answer():
 def test_no_answer_makes_a_tensor_beyond_the_bound(cls, covariance, answer, monkeypatch):
     X, value = toy_rows(400, 10)
     model = quick(cls, covariance=covariance, max_epochs=1).fit(X, toy_target(cls, value))
-    monkeypatch.setattr(answering, "BLOCK_ENTRIES", 2**11)
+    monkeypatch.setattr(row_blocks, "BLOCK_ENTRIES", 2**11)
     with LargestTensor() as largest:
         getattr(model, answer)(X)
     assert 0 < largest.entries <= 2**11

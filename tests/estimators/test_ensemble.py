@@ -74,7 +74,7 @@ def test_the_same_seed_gives_the_same_models_and_members_differ():
     X, value = toy_rows(80)
     fits = [quick(sklar.CopulaSelectorRegressor, n_models=2).fit(X, value) for _ in range(2)]
     np.testing.assert_array_equal(fits[0].predict(X), fits[1].predict(X))
-    first, second = (member.state_dict()["choice.scores.weight"] for member in fits[0].model_.members)
+    first, second = (member.state_dict()["choice.scores.weight"] for member in fits[0].fitted_.network.members)
     assert (first != second).any()
 
 
@@ -130,7 +130,7 @@ def test_members_read_columns_as_they_are(cls, objective, tmp_path):
     again = sklar.load(tmp_path / "m.sklar")
     np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
     np.testing.assert_array_equal(again.select(frame), masks)
-    assert again.model_.architecture == model.model_.architecture
+    assert again.fitted_.network.architecture == model.fitted_.network.architecture
 
 
 @pytest.mark.parametrize("objective", ["honest", "joint"])

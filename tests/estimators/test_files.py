@@ -70,7 +70,7 @@ def test_a_random_generator_is_left_out(tmp_path):
     assert sklar.load(tmp_path / "m.sklar").random_state is None
 
 
-def test_numpy_numbers_as_words_can_be_saved(tmp_path):
+def test_numpy_numbers_as_parameters_can_be_saved(tmp_path):
     X, value = toy_rows(60)
     words = {"penalty": np.float64(0.01), "n_factors": np.int64(2), "temperature": np.float32(0.5)}
     quick(sklar.CopulaSelectorRegressor, **words).fit(X, value).save(tmp_path / "m.sklar")
@@ -128,6 +128,13 @@ def put_wide(tensors, metadata):
     metadata["architecture"]["n_features"] = 6
 
 
+def put_classes(value):
+    def change(tensors, metadata):
+        metadata["target"]["classes"] = value
+
+    return change
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -136,15 +143,16 @@ def put_wide(tensors, metadata):
         put("class", None),
         put("architecture", {}),
         put("architecture", 3),
-        put("fitted", [1]),
-        put("arrays", {"classes_": {"dtype": "nonsense", "values": []}}),
-        put("arrays", {"classes_": 3}),
+        put("training", [1]),
+        put("schema", {}),
+        put_classes({"dtype": "nonsense", "values": []}),
+        put_classes(3),
         put_parameter,
         put_wide,
         drop("class"),
         drop("parameters"),
         drop("scaling.centre"),
-        drop("model.choice.first.weight"),
+        drop("network.choice.first.weight"),
     ],
 )
 def test_well_formed_files_of_nonsense_are_refused(fit_of, tmp_path, change):
@@ -169,7 +177,7 @@ def test_truncated_at_every_interesting_offset(fitted, tmp_path):
 
 
 def test_a_failed_save_keeps_the_old_model(fitted, tmp_path, monkeypatch):
-    from sklar import storage
+    from sklar import atomic
 
     def crash(*args):
         raise OSError("disk on fire")
@@ -177,7 +185,7 @@ def test_a_failed_save_keeps_the_old_model(fitted, tmp_path, monkeypatch):
     path = tmp_path / "m.sklar"
     fitted.save(path)
     before = path.read_bytes()
-    monkeypatch.setattr(storage.os, "replace", crash)
+    monkeypatch.setattr(atomic.os, "replace", crash)
     with pytest.raises(OSError, match="disk on fire"):
         fitted.save(path)
     assert path.read_bytes() == before

@@ -128,7 +128,7 @@ def test_interchangeable_groups_by_name():
     X, value = toy_rows(100, d=4)
     frame = pd.DataFrame(X, columns=list("abcd"))
     model = short(sklar.CopulaSelectorRegressor, n_factors=2).fit(frame, value)
-    with_groups = model.model_.loadings.data
+    with_groups = model.fitted_.network.loadings.data
     with_groups.zero_()
     with_groups[0, 0], with_groups[3, 0], with_groups[1, 1], with_groups[2, 1] = 3.0, -3.0, 3.0, 3.0
     assert model.interchangeable(0.5) == [["a", "d"]]  # b and c work together: that is no group

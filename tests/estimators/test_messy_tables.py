@@ -52,7 +52,7 @@ def test_one_gate_a_column(selector):
     assert selector.selection_proba(X).shape == (600, 5)
     assert selector.correlation(X).shape == (5, 5)
     assert selector.sample_masks(X, 2, random_state=0).shape == (2, 600, 5)
-    assert selector.model_.architecture.n_inputs == 3 + 2 + 1 + 3 + 1
+    assert selector.fitted_.network.architecture.n_inputs == 3 + 2 + 1 + 3 + 1
 
 
 def test_a_hole_is_not_a_number_in_disguise(selector):
@@ -70,7 +70,7 @@ def test_transform_keeps_what_was_selected(selector):
     values = selector.transform(X)
     assert values.dtype == float
     assert (values[hidden] == 0).all()
-    assert selector.encoding_.categories[0] == ("blue", "green", "red")
+    assert selector.fitted_.schema.encoding.categories[0] == ("blue", "green", "red")
     codes = X["colour"].map({"blue": 1, "green": 2, "red": 3}).to_numpy()
     np.testing.assert_array_equal(values[shown[:, 0], 0], codes[shown[:, 0]])
     np.testing.assert_array_equal(np.isnan(values[:, 1]), X["age"].isna() & shown[:, 1])
@@ -207,7 +207,7 @@ def test_what_has_several_targets_has_no_page_and_no_audit(tmp_path):
 
 @pytest.mark.parametrize("words", [{}, {"forced": ["c41"], "groups": [["c3", "c44"]]}, {"forbidden": ["c3"]}])
 def test_a_very_wide_messy_table_keeps_what_is_forced_and_what_is_strong(words, monkeypatch):
-    monkeypatch.setattr("sklar.estimators.base.WIDEST", 20)
+    monkeypatch.setattr("sklar.estimators.preparation.WIDEST", 20)
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.standard_normal((300, 50)), columns=[f"c{j}" for j in range(50)])
     X["c7"] = rng.choice(["u", "v", None], 300)

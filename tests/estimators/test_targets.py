@@ -172,7 +172,7 @@ BAD = {
     "too short": ("cox", structured(YES, TIMES)[:5], "inconsistent numbers of samples"),
     "a negative count": ("poisson", TIMES - 1, "needs counts from 0, not all of them 0; got -1"),
     "no counts": ("poisson", TIMES * 0, "needs counts from 0"),
-    "several counts": ("poisson", np.column_stack([TIMES, TIMES]), "one count a row"),
+    "several counts": ("poisson", np.column_stack([TIMES, TIMES]), "one count per row"),
 }
 
 
@@ -187,7 +187,7 @@ def test_labels_must_be_zero_or_one():
     X, _ = toy_rows(10)
     with pytest.raises(ValueError, match=r"labels, 0 or 1|Unknown label type"):
         quick(sklar.CopulaSelectorClassifier).fit(X, np.column_stack([np.arange(10), np.arange(10)]))
-    with pytest.raises(ValueError, match="class_weight is for one class a row"):
+    with pytest.raises(ValueError, match="class_weight is for one class per row"):
         quick(sklar.CopulaSelectorClassifier, class_weight="balanced").fit(X, np.eye(10, dtype=int)[:, :2])
 
 

@@ -29,9 +29,9 @@ def test_early_stopping_waits_for_patience_and_restores_the_best_weights(monkeyp
     losses = [record["validation_loss"] for record in model.history_]
     best = int(np.argmin(losses))
     assert len(weights) == len(losses) == best + 1 + 3 < 200
-    for key, kept in model.model_.state_dict().items():
+    for key, kept in model.fitted_.network.state_dict().items():
         assert torch.equal(kept, weights[best][key].to(kept.dtype)), key
-    assert not torch.equal(model.model_.choice.first.weight.float(), weights[-1]["choice.first.weight"])
+    assert not torch.equal(model.fitted_.network.choice.first.weight.float(), weights[-1]["choice.first.weight"])
 
 
 def test_without_rows_aside_there_is_no_early_stopping(cls):
@@ -46,7 +46,9 @@ def test_an_int_random_state_fixes_the_result_bit_for_bit(cls, covariance):
     X, value = toy_rows()
     first, second = (quick(cls, covariance=covariance, random_state=3).fit(X, toy_target(cls, value)) for _ in range(2))
     assert first.history_ == second.history_
-    for a, b in zip(first.model_.state_dict().values(), second.model_.state_dict().values(), strict=True):
+    for a, b in zip(
+        first.fitted_.network.state_dict().values(), second.fitted_.network.state_dict().values(), strict=True
+    ):
         assert torch.equal(a, b)
 
 
@@ -62,7 +64,8 @@ def test_other_seeds_give_other_weights_and_none_gives_new_ones_each_time(cls):
     X, value = toy_rows()
     y = toy_target(cls, value)
     weights = [
-        quick(cls, random_state=seed, max_epochs=1).fit(X, y).model_.choice.first.weight for seed in (0, 1, None, None)
+        quick(cls, random_state=seed, max_epochs=1).fit(X, y).fitted_.network.choice.first.weight
+        for seed in (0, 1, None, None)
     ]
     for i in range(4):
         for j in range(i):
@@ -73,7 +76,7 @@ def test_a_random_state_object_is_drawn_from():
     X, value = toy_rows(60)
     state = np.random.RandomState(0)
     weights = [
-        quick(sklar.CopulaSelectorRegressor, random_state=state).fit(X, value).model_.choice.first.weight
+        quick(sklar.CopulaSelectorRegressor, random_state=state).fit(X, value).fitted_.network.choice.first.weight
         for _ in range(2)
     ]
     assert not torch.equal(*weights)

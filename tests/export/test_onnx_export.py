@@ -2,7 +2,7 @@
 
 import builtins
 import json
-from types import SimpleNamespace
+import sys
 
 import numpy as np
 import pytest
@@ -69,9 +69,9 @@ def test_models_that_vote(objective, n_models, tmp_path):
 def test_of_features_that_stand_for_each_other_the_best_is_kept(tmp_path):
     X, value = toy_rows(100, 6)
     model = quick(SELECTOR, objective="honest").fit(X, value > 0)
-    model.model_.choice.scores.bias.data += 1.0  # many gates open
+    model.fitted_.network.choice.scores.bias.data += 1.0  # many gates open
     before = assert_same_answers(model, tmp_path).sum()
-    groups = model.model_.substitutes
+    groups = model.fitted_.network.substitutes
     groups[:2, :2] = groups[-3:, -3:] = True
     groups.fill_diagonal_(False)
     assert assert_same_answers(model, tmp_path).sum() < before
@@ -80,10 +80,10 @@ def test_of_features_that_stand_for_each_other_the_best_is_kept(tmp_path):
 def test_substitutes_of_models_that_vote(tmp_path):
     X, value = toy_rows(100, 6)
     model = quick(SELECTOR, objective="honest", n_models=3).fit(X, value > 0)
-    for member in model.model_.members:
+    for member in model.fitted_.network.members:
         member.choice.scores.bias.data += 1.0
     before = assert_same_answers(model, tmp_path).sum()
-    for member in model.model_.members:
+    for member in model.fitted_.network.members:
         member.substitutes.fill_(True).fill_diagonal_(False)
     assert assert_same_answers(model, tmp_path).sum() < before
 
@@ -118,8 +118,9 @@ def test_values_in_the_targets_units(tmp_path):
 def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path):
     with pytest.raises(ValueError, match="a ranker of one model"):
         fitted(RANKER, d=5, n_models=2).to_onnx(tmp_path / "m.onnx")
-    model = fitted(SELECTOR, d=5)
-    model.encoding_ = SimpleNamespace(is_plain=False, scaling=model.scaling_)
+    X, value = toy_rows(100)
+    X[0, 0] = np.nan
+    model = quick(SELECTOR).fit(X, value > 0)
     with pytest.raises(ValueError, match="text columns or missing values"):
         model.to_onnx(tmp_path / "m.onnx")
     assert not (tmp_path / "m.onnx").exists()
@@ -127,6 +128,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path):
 
 def test_without_the_package_the_error_names_the_extra(monkeypatch, fit_of, tmp_path):
     real = builtins.__import__
+    monkeypatch.delitem(sys.modules, "sklar.export.onnx_export", raising=False)
 
     def refuse(name, *more):
         if name == "onnx":

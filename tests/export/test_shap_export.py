@@ -18,13 +18,14 @@ with warnings.catch_warnings():
 
 def asked_by_hand(model, row, mask, column):
     """f(x, mask) for one row, from the model's own predictor."""
-    x = torch.from_numpy(model.scaling_.apply(row[None])[:, model.union_])[None]
+    fitted = model.fitted_
+    x = torch.from_numpy(fitted.schema.inputs(fitted.read(row[None])))[None]
     shown = torch.from_numpy(mask[model.union_].astype(float))[None, None]
     with torch.no_grad():
-        out = model.model_.output(x, shown)[0, 0]
+        out = fitted.network.output(x, shown)[0, 0]
     if hasattr(model, "classes_"):
         return float(out.softmax(-1)[column])
-    return float(out[0]) * model.target_spread_ + model.target_centre_
+    return float(out[0]) * fitted.target.spread + fitted.target.centre
 
 
 @pytest.mark.parametrize("objective", ["joint", "honest"])

@@ -2,12 +2,12 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import save_file
 
-from sklar.export import storage
 from sklar.export.storage import FORMAT_VERSION, ModelFileError, read_model, write_model
 
 TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.tensor([1.5], dtype=torch.float64)}
@@ -128,7 +128,7 @@ def test_a_crash_leaves_the_old_file_whole_and_nothing_else(path, step, monkeypa
         raise CrashError
 
     before = path.read_bytes()
-    monkeypatch.setattr(storage.os, step, crash)
+    monkeypatch.setattr(os, step, crash)
     with pytest.raises(CrashError):
         write_model(path, {"new": torch.zeros(3)}, {})
     assert path.read_bytes() == before
@@ -136,22 +136,13 @@ def test_a_crash_leaves_the_old_file_whole_and_nothing_else(path, step, monkeypa
 
 
 def test_a_full_disk_leaves_the_old_file_whole(path, monkeypatch):
-    class FullDisk:
-        def __init__(self, handle, mode):
-            self.handle = handle
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *args):
-            os.close(self.handle)
-
-        def write(self, payload):
-            os.write(self.handle, payload[:10])
-            raise OSError(28, "No space left on device")
+    def fills_up(self, payload):
+        with self.open("wb") as file:
+            file.write(payload[:10])
+        raise OSError(28, "No space left on device")
 
     before = path.read_bytes()
-    monkeypatch.setattr(storage.os, "fdopen", FullDisk)
+    monkeypatch.setattr(Path, "write_bytes", fills_up)
     with pytest.raises(OSError, match="No space left"):
         write_model(path, {"new": torch.zeros(3)}, {})
     assert path.read_bytes() == before

@@ -10,9 +10,15 @@ import pyarrow as pa
 import pytest
 
 from sklar.table import columns as columns_module
-from sklar.table.columns import read_columns
+from sklar.table.adapter import adapt
 
 NAN = float("nan")
+
+
+def read_columns(table):
+    return adapt(table).columns()
+
+
 WORDS = ["a", None, "b"]
 NUMBERS = [1.5, None, -2.0]
 FLAGS = [True, None, False]

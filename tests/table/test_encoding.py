@@ -5,12 +5,12 @@ import pandas as pd
 import pytest
 
 from sklar.table import encoding as encoding_module
-from sklar.table.columns import read_columns
+from sklar.table.adapter import adapt
 from sklar.table.encoding import Encoding, learn_categories
 
 
 def learned(frame):
-    known, rows = learn_categories(read_columns(frame))
+    known, rows = learn_categories(adapt(frame).columns())
     return Encoding.of(rows, frame.columns.tolist(), known), rows
 
 
@@ -44,7 +44,7 @@ def test_a_subset_of_columns_gives_their_inputs_alone():
 
 def test_a_category_that_fit_never_saw_is_none_of_the_known():
     encoding, _ = learned(frame(w=["a", "b", "b"]))
-    rows = encoding.rows(read_columns(frame(w=["c", "a"])))
+    rows = encoding.rows(adapt(frame(w=["c", "a"])).columns())
     assert encoding.apply(rows)[0].tolist() == [0, 0]
     assert encoding.apply(rows)[1, 0] > 0
 
@@ -57,18 +57,18 @@ def test_the_rarest_of_too_many_categories_share_an_input_with_the_unseen():
     assert encoding.widths().tolist() == [most + 1]
     assert sum(word.startswith("common") for word in encoding.categories[0]) == 200
     assert (rows[:, 0] == most).mean() == pytest.approx(0.5, abs=0.01)
-    unseen = encoding.apply(encoding.rows(read_columns(frame(w=["never"]))))
+    unseen = encoding.apply(encoding.rows(adapt(frame(w=["never"])).columns()))
     assert np.flatnonzero(unseen[0]).tolist() == [most]
 
 
 def test_a_missing_category_where_fit_saw_none_is_unseen_too():
     encoding, _ = learned(frame(w=["a", "b", "b"]))
-    assert not encoding.apply(encoding.rows(read_columns(frame(w=[None, "a"]))))[0].any()
+    assert not encoding.apply(encoding.rows(adapt(frame(w=[None, "a"])).columns()))[0].any()
 
 
 def test_a_missing_number_where_fit_saw_none_is_refused_by_name():
     encoding, _ = learned(frame(w=["a", "b"], x=[1.0, 2.0], z=[1.0, np.nan]))
-    rows = encoding.rows(read_columns(frame(w=["a", "b"], x=[np.nan, 2.0], z=[np.nan, np.nan])))
+    rows = encoding.rows(adapt(frame(w=["a", "b"], x=[np.nan, 2.0], z=[np.nan, np.nan])).columns())
     with pytest.raises(ValueError, match=r"column 'x' contains NaN \(first in row 0\); it had no missing value in fit"):
         encoding.require_known(rows, ["w", "x", "z"])
     assert encoding.require_known(rows, ["w", "x", "z"], np.array([0, 2])) is None
@@ -77,9 +77,9 @@ def test_a_missing_number_where_fit_saw_none_is_refused_by_name():
 def test_text_and_numbers_may_not_change_places():
     encoding, _ = learned(frame(w=["a", "b"], x=[1.0, 2.0]))
     with pytest.raises(ValueError, match="column 'x' held numbers in fit, and holds text here: 'high'"):
-        encoding.rows(read_columns(frame(w=["a", "b"], x=["high", "low"])))
+        encoding.rows(adapt(frame(w=["a", "b"], x=["high", "low"])).columns())
     with pytest.raises(ValueError, match="column 'w' held text in fit, and holds numbers here"):
-        encoding.rows(read_columns(frame(w=[1, 2], x=[1, "2"])[["w"]].assign(x=["u", "v"])))
+        encoding.rows(adapt(frame(w=[1, 2], x=[1, "2"])[["w"]].assign(x=["u", "v"])).columns())
 
 
 @pytest.mark.parametrize("values", [[None, None], [np.nan, np.nan], pd.Categorical([None, None], categories=["a"])])

@@ -1,3 +1,4 @@
+import os
 import sys
 
 import numpy as np
@@ -168,7 +169,7 @@ def test_an_interrupted_write_keeps_what_was_there(tmp_path, monkeypatch, ending
     path = tmp_path / f"t.{ending}"
     write_table(path, COLUMNS)
     before = path.read_bytes()
-    monkeypatch.setattr(tables.os, "replace", interrupt)
+    monkeypatch.setattr(os, "replace", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_table(path, {"a": np.arange(3)})
     assert path.read_bytes() == before

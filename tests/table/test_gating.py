@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.table.gating import gating
+from sklar.table.gating import Gating
 from tests.helpers import quick, toy_rows, toy_target
 
 NAMES = list("abcde")
@@ -14,7 +14,7 @@ HONEST = {"objective": "honest", "max_epochs": 200, "batch_size": 400, "choice_h
 
 
 def of(**words):
-    return gating(words, NAMES, ONES)
+    return Gating.of(words, NAMES, ONES)
 
 
 # From words to gates.
@@ -22,19 +22,19 @@ def of(**words):
 
 def test_without_words_every_column_is_a_gate():
     result = of()
-    assert result.columns.tolist() == result.gate.tolist() == [0, 1, 2, 3, 4]
+    assert result.columns.tolist() == result.gate_of_column.tolist() == [0, 1, 2, 3, 4]
     assert not result.gates.known
 
 
 def test_a_group_is_one_gate_in_the_place_of_its_first_column():
     result = of(groups=[["d", "b"], [4]])
     assert result.columns.tolist() == [0, 1, 3, 2, 4]
-    assert result.gate.tolist() == [0, 1, 1, 2, 3]
+    assert result.gate_of_column.tolist() == [0, 1, 1, 2, 3]
     assert result.gates.of_input.tolist() == [0, 1, 1, 2, 3]
 
 
 def test_encoded_columns_of_a_group_share_its_gate():
-    result = gating({"groups": [["a", "c"]]}, NAMES, np.array([2, 1, 3, 1, 1]))
+    result = Gating.of({"groups": [["a", "c"]]}, NAMES, np.array([2, 1, 3, 1, 1]))
     assert result.gates.of_input.tolist() == [0, 0, 0, 0, 0, 1, 2, 3]
 
 

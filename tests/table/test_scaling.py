@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sklar import CopulaSelectorRegressor
-from sklar.table.encoding import all_inputs
 from sklar.table.scaling import FURTHEST_DEVIATION, Scaling, is_mapped, require_finite
 from sklar.table.weights import order_of_repeated
 from tests.helpers import quick
@@ -85,7 +84,7 @@ def test_a_model_learns_from_a_file_and_answers_in_blocks(tmp_path):
     again = quick(CopulaSelectorRegressor, max_epochs=1).fit(np.array(table[:200]), np.array(table[:200, 0]))
     np.testing.assert_allclose(model.predict(table[:50]), again.predict(table[:50]), rtol=1e-3)
     tracemalloc.start()
-    inputs = all_inputs(model.encoding_, np.asarray(table), np.arange(100))
+    inputs = model.fitted_.schema.training_inputs(np.asarray(table))
     assert inputs.nbytes == 16_000_000  # all that training copies
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

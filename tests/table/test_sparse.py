@@ -58,7 +58,7 @@ def test_what_is_not_finite_is_named(bad, word):
 
 
 def test_a_wide_table_keeps_what_a_look_at_each_column_finds(monkeypatch):
-    monkeypatch.setattr("sklar.estimators.base.WIDEST", 20)
+    monkeypatch.setattr("sklar.estimators.preparation.WIDEST", 20)
     X = np.random.default_rng(0).standard_normal((400, 50))
     y = (X[:, 41] + X[:, 3] > 0).astype(int)
     selector = CopulaSelectorClassifier(random_state=0, max_epochs=1).fit(X, y)
@@ -74,9 +74,9 @@ def test_a_wide_sparse_table_is_never_dense_whole():
     code = f"""{PEAK}
 import numpy as np, torch
 from scipy import sparse
-import sklar.estimators.base as base
+from sklar.estimators import preparation
 from sklar import CopulaSelectorClassifier
-base.WIDEST = 64
+preparation.WIDEST = 64
 torch.set_num_threads(1)
 def run(d):
     X, y = sparse.random_array((300, d), density=0.01, format="csr", rng=np.random.default_rng(0)), np.arange(300) % 2

@@ -83,7 +83,7 @@ def test_weights_of_classes_by_label_or_as_files_have_them():
         (np.where(np.arange(30) == 4, np.inf, 1), "not negative; got inf for row 4"),
         (np.zeros(30), "sample_weight is zero for every row"),
         (np.ones(29), "inconsistent numbers of samples"),
-        (np.ones((30, 2)), r"one number a row; got shape \(30, 2\)"),
+        (np.ones((30, 2)), r"one number per row; got shape \(30, 2\)"),
     ],
 )
 def test_bad_weights_are_named(cls, weight, says):

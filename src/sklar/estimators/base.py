@@ -1,39 +1,39 @@
-"""The scikit-learn contract, shared by all four estimators: check, scale, train; then answer in blocks of rows."""
+"""What all four estimators are: parameters, `fit`, and questions that the fitted model answers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from numbers import Integral
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
-import torch
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
 from sklearn.utils import Tags
-from torch import Tensor
+from sklearn.utils.validation import check_is_fitted
 
-from sklar.estimators.dependence import Dependence
-from sklar.estimators.exports import Exports
+from sklar.audit import AuditReport, audit
 from sklar.estimators.fitting import train
-from sklar.estimators.readable import ReadableAnswers
+from sklar.estimators.parameters import CopulaParameters
+from sklar.estimators.preparation import prepare
+from sklar.explain import Explanation, explain
+from sklar.export.model_file import write_fitted
+from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
-from sklar.table.encoding import Encoding, all_inputs
-from sklar.table.frames import frame_like
-from sklar.table.gating import Gating, gating
-from sklar.table.sparse import by_columns, dense, where_selected
-from sklar.table.weights import arranged, weights_of_rows, without_zeros
+from sklar.report.explorer import to_stderr, write_report
+from sklar.table.adapter import adapt
+from sklar.table.schema import Schema, read_training_table
+from sklar.target import EncodedTarget
 from sklar.training.engine.runtime import resolve_device, spawn_seeds
-from sklar.training.honest.prescreen import WIDEST, strongest_features
-from sklar.training.tasks import Task
 
 
-class CopulaEstimator(ReadableAnswers, Exports, Dependence, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Everything but the task (classifier, regressor) and the mask (selector, ranker).
+class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
+    """Everything but the task (classifier, regressor) and the mask (selector, ranker)."""
 
-    A model reads the columns of `union_` alone. Networks train in float32 and answer in float64, so that what a row
-    gets does not depend on rounding, and hence not on which other rows are in the call.
-    """
+    fitted_: FittedModel  # all that fit leaves behind
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CopulaEstimator:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn which features decide each row.
 
         Parameters
@@ -49,69 +49,179 @@ class CopulaEstimator(ReadableAnswers, Exports, Dependence, OneToOneFeatureMixin
         self
         """
         self._validate_params()
-        device = resolve_device(self.device)
-        X, y, weight = without_zeros(X, y, weights_of_rows(sample_weight, X))
-        known, rows, y = self._read(X, y)
-        rows, y, weight = arranged(rows, y, weight)
-        encoding = Encoding.of(rows, self._names(), known)
-        encoding.require_room(rows.shape[0], self._names())
-        gates = gating(self.get_params(deep=False), self._names(), encoding.widths())
-        k = self._features_per_row(gates.gates)
-        target, task, weight = self._encode_target(y, weight)
-        labels = torch.from_numpy(target).to(device)
-        counts = None if weight is None else torch.from_numpy(weight.astype(np.float32)).to(device)
-        gates = self._gates_to_train(gates, encoding, rows, labels, task, k, counts)
-        fitted = train(
-            self.get_params(deep=False),
-            torch.from_numpy(all_inputs(encoding, rows, gates.columns)).to(device),
-            labels,
-            task,
-            k,
-            spawn_seeds(self.random_state, 1)[0],
-            gates.gates,
-            counts,
+        params, device = self.get_params(deep=False), resolve_device(self.device)
+        table = read_training_table(X, y, sample_weight, type(self).__name__, params.get("loss") == "cox")
+        schema = Schema.of(table, params)
+        k = self._features_per_row(schema.gating.gates)
+        encoded = self._encode_target(table.y, table.weight)
+        schema, rows = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
+        seed = spawn_seeds(self.random_state, 1)[0]
+        trained = train(params, rows.x, rows.y, encoded.task, k, seed, rows.gates, rows.weight)
+        fitted = FittedModel(
+            objective=self.objective,
+            schema=schema.only(trained.union),
+            network=trained.model.cpu().double().eval(),
+            target=encoded.target,
+            penalty=trained.penalty,
+            path=trained.path,
+            history=trained.history,
+            device=self.device,
         )
-        self.encoding_, self.model_ = encoding, fitted.model.cpu().double().eval()
-        kept = np.isin(gates.gate, fitted.union)
-        self.union_ = gates.columns[kept]
-        self.union_gates_ = np.searchsorted(fitted.union, gates.gate[kept])
-        self.penalty_, self.path_, self.history_ = fitted.penalty, fitted.path, fitted.history
-        return self
+        return self._adopt(fitted)
 
     def select(self, X: Any) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out."""
-        return frame_like(X, self._masks(self._check_rows(X)), self._names())
+        return self._per_feature(X, self._fitted.masks)
 
-    @property
-    def n_models_(self) -> int:
-        """How many models were trained; the word may have changed since."""
-        return max(1, len(getattr(self.model_.architecture, "members", ())))
+    def selection_proba(self, X: Any) -> Any:
+        """The probability of each gate, P(z_i = 1 | x): float (n, d).
+
+        For a selector it is sigmoid(alpha_i), of several models (`n_models`) the median. `select` is where it exceeds
+        1/2, but for features that stand for each other, of which a row gets one, and for `min_features`. For a ranker
+        it is estimated from 256 draws of the copula, which all rows share.
+        """
+        return self._per_feature(X, self._fitted.selection_proba)
 
     def selection_frequency(self, X: Any) -> Any:
         """The share of the models (`n_models`) that select each feature of each row: float (n, d).
 
         With one model it is 0 or 1: `select` as numbers.
         """
-        rows = self._check_rows(X)
-        width = self.n_models_ * len(self.union_)
-        shares = self._per_feature(rows, lambda model, x: model.votes(x), float, width)
-        return frame_like(X, shares, self._names())
+        return self._per_feature(X, self._fitted.votes)
+
+    def sample_masks(
+        self, X: Any, n_draws: int = 1, random_state: int | np.random.RandomState | None = None
+    ) -> np.ndarray:
+        """Draw masks from the learned copula itself: bool (n_draws, n, d)."""
+        rows = self._fitted.read(X)
+        if not isinstance(n_draws, Integral) or n_draws < 1:
+            raise ValueError(f"n_draws must be a whole number from 1; got {n_draws!r}")
+        return self._fitted.draws(rows, int(n_draws), spawn_seeds(random_state, 1)[0])
 
     def transform(self, X: Any) -> Any:
         """X where selected, 0 elsewhere, at full width (n, d).
 
-        Categories are numbered from 1 in the order of `encoding_.categories`, unseen ones last; missing values that
-        were selected stay missing (NaN).
+        Categories are numbered from 1 in the order of `fitted_.schema.encoding.categories`, unseen ones last; missing
+        values that were selected stay missing (NaN).
         """
-        rows = self._check_rows(X)
-        values = rows + [kept is not None for kept in self.encoding_.categories] if self.encoding_.has_text else rows
-        return where_selected(values, self._masks(rows))
+        return self._fitted.selected_values(self._fitted.read(X))
+
+    def correlation(self, X: Any) -> Any:
+        """The learned correlation R of the gates, averaged over the rows of X: (d, d).
+
+        With the honest objective R < 0 says that two features are interchangeable, R > 0 that they work together, and
+        all rows share one R.
+        """
+        fitted = self._fitted
+        return adapt(X).like(fitted.correlation(fitted.read(X)), list(fitted.schema.names), per_row=False)
+
+    def interchangeable(self, threshold: float = 0.5, X: Any = None) -> list[list[str]]:
+        """Groups of features that stand for each other: gates correlated below -threshold, directly or in a chain.
+
+        Joint training gives every row its own correlation: say for which rows with `X`.
+        """
+        fitted = self._fitted
+        if not 0 < threshold <= 1:
+            raise ValueError(f"threshold must be in (0, 1]; got {threshold}")
+        return fitted.interchangeable(threshold, None if X is None else fitted.read(X))
+
+    def audit(self, X: Any, y: Any, *, n_refits: int = 1, random_state: int | None = 0) -> AuditReport:
+        """Does the mask leak the label, and how stable is it? See `sklar.audit.audit`; use rows not fitted on."""
+
+        def refit(X: Any, y: Any, seed: int) -> FittedModel:
+            return clone(self).set_params(random_state=seed, verbose=False).fit(X, y).fitted_
+
+        return audit(self._fitted, X, y, n_refits=n_refits, random_state=random_state, refit=refit)
+
+    def explain(self, row: Any) -> Explanation:
+        """One row in a few lines: the prediction, the features behind it, how sure, what could stand in for them.
+
+        Parameters
+        ----------
+        row : a 1-d array, a pandas Series (its columns by name, in any order), or a table of one row
+
+        Returns
+        -------
+        Explanation
+            prints as text; `to_dict()` gives the same as plain values
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklar import CopulaSelectorRegressor
+        >>> X = np.random.default_rng(0).standard_normal((200, 3))
+        >>> selector = CopulaSelectorRegressor(penalty=0.01, max_epochs=5, random_state=0).fit(X, X[:, 0] * 3)
+        >>> explanation = selector.explain(X[7])
+        >>> sorted(explanation.to_dict())[:3]
+        ['n_features', 'n_models', 'nearly']
+        """
+        return explain(self._fitted, row)
+
+    def report(
+        self,
+        X: Any,
+        y: Any,
+        path: str | PathLike[str] = "report.html",
+        *,
+        audit: bool | AuditReport = True,
+        max_rows: int = 1000,
+        title: str | None = None,
+    ) -> Path:
+        """Write a page to explore: one HTML file that works without a network and on a phone.
+
+        Parameters
+        ----------
+        X, y : rows and targets, best others than those of `fit`
+        path : the file to write
+        audit : run the audit (it trains small predictors: seconds to a minute); False leaves it out, an AuditReport is
+            shown as it is
+        max_rows : rows in the page's table, at most, evenly spread; the page's numbers are of all rows
+        title : of the page
+
+        Returns
+        -------
+        Path
+            of the file
+        """
+        progress = to_stderr if self.verbose else lambda text: None
+        return write_report(self._fitted, X, y, path, audit=audit, max_rows=max_rows, title=title, progress=progress)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file that `sklar.load` reads without running code."""
-        from sklar.estimators.files import save
+        write_fitted(path, self._fitted, self.get_params(deep=False))
 
-        save(self, path)
+    def to_onnx(self, path: str | PathLike[str]) -> None:
+        """Write scaling, mask and prediction as one ONNX graph, for runtimes without Python.
+
+        Needs the package `onnx`: `pip install "sklar[onnx]"`. The answers are those of this estimator on the same
+        float32 rows, NaN and infinity apart. `sklar.export.onnx_export` has inputs, outputs and an example.
+        """
+        from sklar.export.onnx_export import write_onnx
+
+        write_onnx(self._fitted, path)
+
+    def to_shap(self, X: Any, label: Any = None) -> Any:
+        """The selections of rows as a `shap.Explanation`, for shap's plots.
+
+        Needs the package `shap`: `pip install "sklar[baselines]"`. These are not Shapley values: a feature's value is
+        what the prediction loses if that feature alone is hidden from the model's own predictor.
+
+        Parameters
+        ----------
+        X : rows
+        label : for classifiers, the class whose probability is explained
+            None is the second of two classes, and the predicted class of each row where there are more.
+
+        `sklar.export.shap_export` has the formula and an example.
+        """
+        from sklar.export.shap_export import shap_explanation
+
+        return shap_explanation(self._fitted, X, label)
+
+    @property
+    def n_models_(self) -> int:
+        """How many models were trained; the parameter may have changed since."""
+        return self._fitted.n_models
 
     def __sklearn_tags__(self) -> Tags:
         """Say that y is needed, that values may be missing, and that float32 stays float32."""
@@ -122,40 +232,42 @@ class CopulaEstimator(ReadableAnswers, Exports, Dependence, OneToOneFeatureMixin
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @property
+    def _fitted(self) -> FittedModel:
+        """The fitted model, answering on the device that the parameter names now."""
+        check_is_fitted(self, "fitted_")
+        return self.fitted_.on(self.device)
+
+    def _per_feature(self, X: Any, answer: Callable[[Any], Any]) -> Any:
+        """What the fitted model answers about every feature of every row, as the same kind of table."""
+        fitted = self._fitted
+        return adapt(X).like(answer(fitted.read(X)), list(fitted.schema.names))
+
+    def _adopt(self, fitted: FittedModel) -> Self:
+        """Set all that `fit` sets, at once: a fit that fails or is interrupted leaves the estimator as it was."""
+        schema = fitted.schema
+        learned = {
+            "fitted_": fitted,
+            "n_features_in_": schema.n_columns,
+            "union_": schema.columns,
+            "penalty_": fitted.penalty,
+            "path_": fitted.path,
+            "history_": fitted.history,
+        }
+        if fitted.target.classes is not None:
+            learned["classes_"] = fitted.target.classes
+        if schema.labels == "text":
+            learned["feature_names_in_"] = np.array(schema.names, dtype=object)
+        earlier = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
+        self.__dict__ = earlier | learned
+        return self
+
     # What subclasses fill in.
 
-    def _encode_target(self, y: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, Task, np.ndarray | None]:
+    def _encode_target(self, y: np.ndarray, weight: np.ndarray | None) -> EncodedTarget:
         """Numbers to learn, what to learn them by, and what rows count."""
-        raise NotImplementedError
-
-    def _predict_rows(self, rows: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
     def _features_per_row(self, gates: Gates) -> int | None:
         """Exactly how many features a row gets, or None for as many as it needs."""
         raise NotImplementedError
-
-    def _gates_to_train(
-        self,
-        gates: Gating,
-        encoding: Encoding,
-        rows: Any,
-        labels: Tensor,
-        task: Task,
-        k: int | None,
-        weight: Tensor | None,
-    ) -> Gating:
-        """All features; of a very wide table the forced ones, and those that a look at each alone finds strongest."""
-        n_forced = 0 if gates.gates.forced is None else int(gates.gates.forced.sum())
-        most = max(WIDEST, 2 * (k or 0), n_forced)
-        if gates.gates.n <= most or self.objective == "joint":
-            return gates
-        table, columns, device = by_columns(rows), gates.columns, labels.device
-        everything = np.array_equal(columns, np.arange(rows.shape[1]))
-
-        def block(part: slice) -> Tensor:
-            read = part if everything else columns[part]  # a slice copies nothing
-            return torch.from_numpy(encoding.apply(dense(table, read), read).astype(np.float32)).to(device)
-
-        known = gates.gates.to(device)
-        return gates.only(strongest_features(block, len(columns), labels, task.to(device), most, known, weight))

@@ -19,7 +19,7 @@ from sklar.training.honest.fit import Schedule, fit_honest
 from sklar.training.honest.predictors import PredictorSettings
 from sklar.training.honest.stage import SelectorSettings
 from sklar.training.joint.fit import Split, fit_joint
-from sklar.training.penalty_path import Path
+from sklar.training.penalty_path import PenaltyPath
 from sklar.training.tasks import Task
 
 # What a word left at None stands for, by objective. Joint training has the paper's widths.
@@ -49,7 +49,7 @@ class Fitted(NamedTuple):
     model: GateModel
     union: list[int]  # the features (gates) that the model reads
     penalty: float
-    path: Path
+    path: PenaltyPath
     history: list[Record]
 
 

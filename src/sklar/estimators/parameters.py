@@ -1,12 +1,14 @@
-"""The constructor words as one declared table: validated in `fit`, and the source of the tests' bad values."""
+"""The constructor's parameters: stored as they are, and one declared table that validates them in `fit`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklar.model.selection import COVARIANCES
@@ -59,10 +61,10 @@ RANKER: Constraints = {
 }
 
 
-def with_words_of(base: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a constructor of (self, *, own words, **words) the signature that has the words of `base` too.
+def with_params_of(base: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a constructor of (self, *, own parameters, **params) the signature that has the parameters of `base` too.
 
-    scikit-learn reads the words off the signature.
+    scikit-learn reads the parameters off the signature.
     """
 
     def decorate(constructor: Callable[..., None]) -> Callable[..., None]:
@@ -72,3 +74,56 @@ def with_words_of(base: Callable[..., None]) -> Callable[[Callable[..., None]], 
         return constructor
 
     return decorate
+
+
+class CopulaParameters(BaseEstimator):
+    """The parameters that all four estimators share; `CopulaSelectorClassifier` says what they mean."""
+
+    def __init__(
+        self,
+        *,
+        groups: Sequence[Sequence[str | int]] | None = None,
+        forced: Sequence[str | int] | None = None,
+        forbidden: Sequence[str | int] | None = None,
+        objective: str = "honest",
+        covariance: str = "low-rank",
+        n_factors: int = 8,
+        temperature: float = 1.0,
+        choice_hidden: int = 100,
+        predict_hidden: int | None = None,
+        activation: str = "relu",
+        loadings_activation: str = "tanh",
+        max_epochs: int | None = None,
+        batch_size: int = 1000,
+        learning_rate: float | None = None,
+        weight_decay: float | None = None,
+        n_models: int = 1,
+        n_folds: int = 4,
+        validation_fraction: float = 0.2,
+        patience: int = 50,
+        device: str = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        self.groups = groups
+        self.forced = forced
+        self.forbidden = forbidden
+        self.objective = objective
+        self.covariance = covariance
+        self.n_factors = n_factors
+        self.temperature = temperature
+        self.choice_hidden = choice_hidden
+        self.predict_hidden = predict_hidden
+        self.activation = activation
+        self.loadings_activation = loadings_activation
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.n_models = n_models
+        self.n_folds = n_folds
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose

@@ -2,88 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-import torch
 from numpy.typing import ArrayLike
 
 from sklar.estimators.base import CopulaEstimator
-from sklar.estimators.parameters import CLASSIFIER, REGRESSOR, SELECTOR, with_words_of
+from sklar.estimators.parameters import CLASSIFIER, REGRESSOR, SELECTOR, with_params_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
-from sklar.table.frames import frame_like
 
 
 class CopulaSelector(CopulaEstimator):
-    """The constructor words and answers that both selectors share."""
+    """What both selectors share."""
 
     _parameter_constraints = SELECTOR
 
+    @with_params_of(CopulaEstimator.__init__)
     def __init__(
         self,
         *,
         penalty: float | str = "auto",
-        groups: Sequence[Sequence[str | int]] | None = None,
-        forced: Sequence[str | int] | None = None,
-        forbidden: Sequence[str | int] | None = None,
         costs: Mapping[str | int, float] | ArrayLike | None = None,
         min_features: int = 0,
-        objective: str = "honest",
-        covariance: str = "low-rank",
-        n_factors: int = 8,
-        temperature: float = 1.0,
-        choice_hidden: int = 100,
-        predict_hidden: int | None = None,
-        activation: str = "relu",
-        loadings_activation: str = "tanh",
-        max_epochs: int | None = None,
-        batch_size: int = 1000,
-        learning_rate: float | None = None,
-        weight_decay: float | None = None,
-        n_models: int = 1,
-        n_folds: int = 4,
-        validation_fraction: float = 0.2,
-        patience: int = 50,
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool | int = False,
+        **params: Any,
     ) -> None:
+        super().__init__(**params)
         self.penalty = penalty
-        self.groups = groups
-        self.forced = forced
-        self.forbidden = forbidden
         self.costs = costs
         self.min_features = min_features
-        self.objective = objective
-        self.covariance = covariance
-        self.n_factors = n_factors
-        self.temperature = temperature
-        self.choice_hidden = choice_hidden
-        self.predict_hidden = predict_hidden
-        self.activation = activation
-        self.loadings_activation = loadings_activation
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.n_models = n_models
-        self.n_folds = n_folds
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def selection_proba(self, X: Any) -> Any:
-        """How sure: P(z_i = 1 | x) = sigmoid(alpha_i), float (n, d); `select` is where it exceeds 1/2.
-
-        Of several models (`n_models`) it is the median.
-        """
-        rows = self._check_rows(X)
-        proba = self._per_feature(rows, lambda model, x: torch.sigmoid(model.scores(x)), float)
-        return frame_like(X, proba, self._names())
 
     def _features_per_row(self, gates: Gates) -> None:
         if self.min_features > gates.n:
@@ -169,16 +116,16 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
 
     _parameter_constraints = {**SELECTOR, **CLASSIFIER}
 
-    @with_words_of(CopulaSelector.__init__)
-    def __init__(self, *, class_weight: dict[Any, float] | str | None = None, **words: Any) -> None:
-        super().__init__(**words)
+    @with_params_of(CopulaSelector.__init__)
+    def __init__(self, *, class_weight: dict[Any, float] | str | None = None, **params: Any) -> None:
+        super().__init__(**params)
         self.class_weight = class_weight
 
 
 class CopulaSelectorRegressor(RegressorTask, CopulaSelector):
     """For every row, the few features that decide its value.
 
-    The words are those of `CopulaSelectorClassifier`, with `loss` for `class_weight`; y may have several columns.
+    The parameters are those of `CopulaSelectorClassifier`, with `loss` for `class_weight`; y may have several columns.
 
     Parameters
     ----------
@@ -198,7 +145,7 @@ class CopulaSelectorRegressor(RegressorTask, CopulaSelector):
 
     _parameter_constraints = {**SELECTOR, **REGRESSOR}
 
-    @with_words_of(CopulaSelector.__init__)
-    def __init__(self, *, loss: str = "squared", **words: Any) -> None:
-        super().__init__(**words)
+    @with_params_of(CopulaSelector.__init__)
+    def __init__(self, *, loss: str = "squared", **params: Any) -> None:
+        super().__init__(**params)
         self.loss = loss

@@ -1,62 +1,82 @@
-"""A fitted estimator as one ONNX graph: table -> scaling -> scores -> mask -> prediction, as in the model itself."""
+"""A fitted model as one ONNX graph: table -> scaling -> scores -> mask -> prediction, as in the model itself.
+
+Input: `X`, float32 (n, d), all columns of `fit`. Outputs: `prediction` (n,), classes (whole numbers,
+truth values, numbers or text) or values; for classifiers `probabilities`, float64 (n, classes); `mask`, bool (n, d).
+Names of features and classes are in the metadata.
+
+    >>> import tempfile, onnxruntime
+    >>> from sklar import CopulaSelectorRegressor
+    >>> X = np.random.default_rng(0).standard_normal((100, 3)).astype(np.float32)
+    >>> selector = CopulaSelectorRegressor(penalty=0.01, max_epochs=2, random_state=0).fit(X, X[:, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     selector.to_onnx(f"{folder}/model.onnx")
+    ...     session = onnxruntime.InferenceSession(f"{folder}/model.onnx")
+    >>> prediction, mask = session.run(["prediction", "mask"], {"X": X})
+    >>> bool((mask == selector.select(X)).all())
+    True
+"""
 
 from __future__ import annotations
 
 import json
 from os import PathLike
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import onnx
-from onnx import TensorProto, numpy_helper
 
+try:
+    import onnx
+    from onnx import TensorProto, numpy_helper
+except ImportError as error:
+    raise ImportError("to_onnx needs the package 'onnx': pip install \"sklar[onnx]\"") from error
+
+from sklar.atomic import replace_file
 from sklar.export.onnx_graph import Graph
-from sklar.export.storage import replace_file
+from sklar.fitted import FittedModel
 from sklar.model.ensemble import SHUT, EnsembleModel
 from sklar.model.honest_model import HonestModel
 from sklar.model.selection import GateModel, SelectionModel
 from sklar.table.scaling import FURTHEST_DEVIATION
 
 
-def write_onnx(estimator: Any, path: str | PathLike[str]) -> None:
-    """Write the graph; see `Exports.to_onnx`."""
-    refuse_what_does_not_fit(estimator)
-    model, graph = estimator.model_, Graph()
-    x = _scaled(graph, estimator)
-    mask = _decided(graph, model, _scores(graph, model, x))
+def write_onnx(fitted: FittedModel, path: str | PathLike[str]) -> None:
+    """Write the graph; see `CopulaEstimator.to_onnx`."""
+    refuse_what_does_not_fit(fitted)
+    graph, schema, target = Graph(), fitted.schema, fitted.target
+    x = _scaled(graph, fitted)
+    mask = _decided(graph, fitted.network, _scores(graph, fitted.network, x))
     shown = graph.cast(mask, TensorProto.DOUBLE)
-    outputs = _outputs(graph, model, x, shown, hasattr(estimator, "classes_"))
-    _predictions(graph, estimator, graph("Squeeze", outputs, graph.whole(0)))
-    width = estimator.n_features_in_
-    whole = graph("Squeeze", graph.spread(shown, estimator.union_, width, 0.0), graph.whole(0))
-    graph.output(graph.cast(whole, TensorProto.BOOL), "mask", TensorProto.BOOL, "n", width)
-    told = {"features": json.dumps(estimator._names(), ensure_ascii=False)}
-    if hasattr(estimator, "classes_"):
-        told["classes"] = json.dumps([str(label) for label in estimator.classes_], ensure_ascii=False)
-    replace_file(Path(path), graph.model(width, told).SerializeToString())
+    outputs = _outputs(graph, fitted.network, x, shown, target.is_classified)
+    _predictions(graph, fitted, graph("Squeeze", outputs, graph.whole(0)))
+    whole = graph("Squeeze", graph.spread(shown, schema.columns, schema.n_columns, 0.0), graph.whole(0))
+    graph.output(graph.cast(whole, TensorProto.BOOL), "mask", TensorProto.BOOL, "n", schema.n_columns)
+    metadata = {"features": json.dumps(schema.names, ensure_ascii=False)}
+    if target.classes is not None:
+        metadata["classes"] = json.dumps([str(label) for label in target.classes], ensure_ascii=False)
+    replace_file(path, graph.model(schema.n_columns, metadata).SerializeToString())
 
 
-def refuse_what_does_not_fit(estimator: Any) -> None:
+def refuse_what_does_not_fit(fitted: FittedModel) -> None:
     """Raise for a model whose answers the graph could not equal."""
-    encoding, a = getattr(estimator, "encoding_", None), estimator.model_.architecture
-    if encoding is not None and not encoding.is_plain:
+    a, kind = fitted.network.architecture, fitted.target.kind
+    if not fitted.schema.encoding.is_plain:
         raise ValueError("to_onnx takes tables of numbers; this model has text columns or missing values")
-    said = [word for word in ("gate_of_input", "forced", "min_features") if getattr(a, word, None)]
-    if said:
-        raise ValueError(f"to_onnx cannot express groups, forced columns or min_features (the model's {said[0]}) yet")
-    if getattr(a, "output_kind", "") not in ("", "classes", "values"):
-        raise ValueError(f"to_onnx knows classes and values; this model predicts {a.output_kind}")
-    if isinstance(estimator.model_, EnsembleModel) and a.k is not None:
+    present = [name for name in ("gate_of_input", "forced", "min_features") if getattr(a, name)]
+    if present:
+        raise ValueError(
+            f"to_onnx cannot express groups, forced columns or min_features yet (the model's {present[0]})"
+        )
+    if kind not in ("classes", "values"):
+        raise ValueError(f"to_onnx knows classes and values; this model predicts {kind}")
+    if isinstance(fitted.network, EnsembleModel) and a.k is not None:
         raise ValueError("to_onnx takes a ranker of one model; with several, ties of mean places have no fixed order")
 
 
-def _scaled(graph: Graph, estimator: Any) -> str:
+def _scaled(graph: Graph, fitted: FittedModel) -> str:
     """The columns that the model reads, as it reads them: (1, n, w)."""
-    union, scaling = estimator.union_, estimator.scaling_
-    x = graph.cast(graph.take("X", union), TensorProto.DOUBLE)
-    x = graph("Sub", x, graph.constant(scaling.centre[union]))
-    x = graph("Div", x, graph.constant(scaling.spread[union]))
+    read, scaling = fitted.schema.columns, fitted.schema.encoding.scaling
+    x = graph.cast(graph.take("X", read), TensorProto.DOUBLE)
+    x = graph("Sub", x, graph.constant(scaling.centre[read]))
+    x = graph("Div", x, graph.constant(scaling.spread[read]))
     x = graph("Clip", x, graph.constant(-FURTHEST_DEVIATION), graph.constant(FURTHEST_DEVIATION))
     return graph("Unsqueeze", x, graph.whole(0))
 
@@ -134,11 +154,11 @@ def _mean(graph: Graph, outputs: str) -> str:
     return graph("ReduceMean", outputs, graph.whole(0), keepdims=1)
 
 
-def _predictions(graph: Graph, estimator: Any, outputs: str) -> None:
+def _predictions(graph: Graph, fitted: FittedModel, outputs: str) -> None:
     """Name the answers: classes and their probabilities, or values in the target's units."""
-    width = estimator.model_.architecture.n_outputs
-    if not hasattr(estimator, "classes_"):
-        spread, centre = graph.constant(estimator.target_spread_), graph.constant(estimator.target_centre_)
+    width, target = fitted.network.architecture.n_outputs, fitted.target
+    if target.classes is None:
+        spread, centre = graph.constant(target.spread), graph.constant(target.centre)
         values = graph("Add", graph("Mul", outputs, spread), centre)
         shape: tuple[int | str, ...] = ("n", width)
         if width == 1:
@@ -146,7 +166,7 @@ def _predictions(graph: Graph, estimator: Any, outputs: str) -> None:
         graph.output(values, "prediction", TensorProto.DOUBLE, *shape)
         return
     best = graph("ArgMax", outputs, axis=-1, keepdims=0)
-    labels, kind = _labels(estimator.classes_)
+    labels, kind = _labels(target.classes)
     graph.output(graph("Gather", graph.constant(labels, labels.dtype), best), "prediction", kind, "n")
     graph.output(outputs, "probabilities", TensorProto.DOUBLE, "n", width)
 

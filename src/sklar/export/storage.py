@@ -1,6 +1,6 @@
 """`.sklar` files: safetensors with versioned JSON metadata and a checksum. Reading one runs no code.
 
-This module knows bytes, tensors and metadata; what they mean is the estimators' affair.
+This module knows bytes, tensors and metadata; what they mean is said in `model_file`.
 """
 
 from __future__ import annotations
@@ -8,14 +8,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from sklar.atomic import replace_file
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _KEY = "sklar"
 
 
@@ -31,7 +32,7 @@ def write_model(path: str | os.PathLike[str], tensors: dict[str, Tensor], metada
     metadata = {"format_version": FORMAT_VERSION, **metadata}
     # One entry only: safetensors writes several in random order, and equal models should be equal files.
     payload = save(tensors, metadata={_KEY: _text({**metadata, "digest": _digest(_text(metadata), tensors)})})
-    replace_file(Path(path), payload)
+    replace_file(path, payload)
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -74,24 +75,3 @@ def _digest(text: str, tensors: dict[str, Tensor]) -> str:
         digest.update(f"{key} {value.dtype} {tuple(value.shape)}".encode())
         digest.update(value.numpy().tobytes())
     return digest.hexdigest()
-
-
-def replace_file(path: Path, payload: bytes) -> None:
-    """Write bytes whole or not at all."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(payload)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -121,9 +121,13 @@ class GateModel(nn.Module):
         """The mask without noise: bool, like scores."""
         return decided(scores, self.architecture.k, self.architecture.min_features)
 
+    def mask(self, x: Tensor) -> Tensor:
+        """Which features decide the rows of x (1, n, D), without noise: bool (1, n, d)."""
+        return self.decide(self.scores(x))
+
     def votes(self, x: Tensor) -> Tensor:
         """The share of models that select each feature, here of one: (1, n, d)."""
-        return self.decide(self.scores(x)).double()
+        return self.mask(x).double()
 
     def places(self, x: Tensor) -> Tensor:
         """The place that each model gives each feature, 1 the best: (models, n, d)."""

@@ -25,28 +25,27 @@ from scipy import sparse
 
 from sklar.table.columns import Column
 from sklar.table.scaling import EVERY, Scaling, require_finite
-from sklar.table.sparse import dense
 
 # A column with more categories keeps this many of the most frequent; the others become one.
 MOST_CATEGORIES = 255
 # Rows times inputs of an encoded table (float32: 8 GiB).
 MOST_ENTRIES = 2**31
 
-Categories = tuple[Any, ...]  # text, numbers or booleans
+States = tuple[Any, ...]  # the categories of one column: text, numbers or booleans
 
 
-class Known(NamedTuple):
+class Categories(NamedTuple):
     """The categories of a table's columns."""
 
-    categories: tuple[Categories | None, ...]  # of each column; None: numbers
+    of_column: tuple[States | None, ...]  # None: numbers
     pooled: np.ndarray  # bool (d,): there are more than these
 
 
-def learn_categories(columns: list[Column]) -> tuple[Known, np.ndarray]:
+def learn_categories(columns: list[Column]) -> tuple[Categories, np.ndarray]:
     """The categories of a table's columns, and its rows."""
     found = [_frequent(column) if column.is_text else (None, False) for column in columns]
-    known = Known(tuple(kept for kept, _ in found), np.array([rest for _, rest in found], dtype=bool))
-    return known, _codes(columns, known.categories)
+    categories = Categories(tuple(kept for kept, _ in found), np.array([rest for _, rest in found], dtype=bool))
+    return categories, _codes(columns, categories.of_column)
 
 
 @dataclass(frozen=True)
@@ -55,16 +54,16 @@ class Encoding:
 
     scaling: Scaling
     missing: np.ndarray  # bool (d,): fit saw a missing value
-    categories: tuple[Categories | None, ...]  # of each column; None: numbers
+    categories: tuple[States | None, ...]  # of each column; None: numbers
     pooled: np.ndarray  # bool (d,): categories beyond these are one input
 
     @classmethod
-    def of(cls, rows: Any, names: list[str], known: Known | None = None) -> Encoding:
-        """The encoding of rows, NaN where missing; `known` are the categories of columns, None if all are numbers."""
+    def of(cls, rows: Any, names: list[str], found: Categories | None = None) -> Encoding:
+        """The encoding of rows, NaN where missing; no categories were `found` where all columns are numbers."""
         d = rows.shape[1]
         require_finite(rows, names, missing=np.ones(d, dtype=bool))  # all may miss values, but not of a sparse table
         scaling = Scaling.of(rows, names)
-        categories, pooled = known or Known((None,) * d, np.zeros(d, dtype=bool))
+        categories, pooled = found or Categories((None,) * d, np.zeros(d, dtype=bool))
         for j in np.flatnonzero([kept is not None for kept in categories]):
             scaling.centre[j], scaling.spread[j] = 0.0, _spread_of_codes(rows[:, j])
         return cls(scaling, _holds_nan(rows), categories, pooled)
@@ -155,19 +154,7 @@ class Encoding:
         return cls(scaling, np.array(kept["missing"], dtype=bool), categories, np.array(kept["pooled"], dtype=bool))
 
 
-def all_inputs(encoding: Encoding, rows: Any, columns: np.ndarray) -> np.ndarray:
-    """The inputs of these columns in float32, block by block: all that training copies of a table (n, W)."""
-    read = EVERY if np.array_equal(columns, np.arange(rows.shape[1])) else columns
-    width = int(encoding.widths()[columns].sum())
-    result: np.ndarray = np.empty((rows.shape[0], width), dtype=np.float32)
-    size = max(1, 2**21 // width)  # 16 MiB in float64
-    for start in range(0, rows.shape[0], size):
-        part = slice(start, start + size)
-        result[part] = encoding.apply(dense(rows[part], read), read)
-    return result
-
-
-def _frequent(column: Column) -> tuple[Categories, bool]:
+def _frequent(column: Column) -> tuple[States, bool]:
     """The categories to keep, sorted, and whether others are left."""
     counts = Counter(value for value in column.values if value is not None)
     if not counts:
@@ -176,7 +163,7 @@ def _frequent(column: Column) -> tuple[Categories, bool]:
     return tuple(sorted(kept, key=str)), len(counts) > len(kept)
 
 
-def _codes(columns: list[Column], categories: tuple[Categories | None, ...]) -> np.ndarray:
+def _codes(columns: list[Column], categories: tuple[States | None, ...]) -> np.ndarray:
     """Rows: the number of each category, one past the last for those unknown; NaN where missing."""
     rows = np.empty((len(columns[0].values) if columns else 0, len(columns)))
     for j, (column, kept) in enumerate(zip(columns, categories, strict=True)):

@@ -6,7 +6,6 @@ A mistake names its column or line.
 from __future__ import annotations
 
 import csv
-import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
+
+from sklar.atomic import replacing
 
 FORMATS = (".csv", ".parquet", ".arrow", ".feather")
 # In a column of numbers these cells are missing; in a column of text only an empty cell is.
@@ -113,13 +114,8 @@ def write_table(path: str | Path, columns: dict[str, np.ndarray]) -> None:
     """Write named columns as .csv or .parquet, by the file's ending; whole, or what was there before stays."""
     path = Path(path)
     write = {".csv": _write_csv, ".parquet": _write_parquet}.get(_format_of(path), _write_feather)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with replacing(path) as part:
         write(part, columns)
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def require_writable(path: str | Path) -> None:

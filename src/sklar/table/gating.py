@@ -22,42 +22,39 @@ class Gating:
     """The columns that may be read, gate by gate, and the gates."""
 
     columns: np.ndarray  # (c,)
-    gate: np.ndarray  # of each of these columns, ascending, (c,)
+    gate_of_column: np.ndarray  # ascending, (c,)
     gates: Gates
+
+    @classmethod
+    def of(cls, params: dict[str, Any], names: list[str], widths: np.ndarray) -> Gating:
+        """The gates of a table with these names and so many inputs per column, as an estimator's parameters say."""
+        forbidden = _columns(params.get("forbidden"), names, "forbidden")
+        forced = _columns(params.get("forced"), names, "forced")
+        both = sorted(set(forced) & set(forbidden))
+        if both:
+            raise ValueError(f"column {names[both[0]]!r} is both forced and forbidden")
+        first = np.arange(len(names))  # a gate is identified by its first column
+        for group in _groups(params.get("groups"), names):
+            first[group] = min(group)
+        usable = np.setdiff1d(np.arange(len(names)), forbidden)
+        if not len(usable):
+            raise ValueError("every column is forbidden; nothing is left to select")
+        columns = usable[np.argsort(first[usable], kind="stable")]
+        _, gate = np.unique(first[columns], return_inverse=True)
+        n = int(gate[-1]) + 1
+        price = np.zeros(n)
+        np.maximum.at(price, gate, _costs(params.get("costs"), names)[columns])
+        is_forced = sorted(set(gate[np.isin(columns, forced)].tolist()))
+        return cls(columns, gate, Gates.of(n, np.repeat(gate, widths[columns]).tolist(), is_forced, price.tolist()))
 
     def only(self, keep: np.ndarray) -> Gating:
         """The gates `keep` (w,), ascending, and their columns alone."""
-        kept = np.isin(self.gate, keep)
+        kept = np.isin(self.gate_of_column, keep)
         gates = self.gates.only(torch.from_numpy(keep))
-        return Gating(self.columns[kept], np.searchsorted(keep, self.gate[kept]), gates)
+        return Gating(self.columns[kept], np.searchsorted(keep, self.gate_of_column[kept]), gates)
 
 
-def gating(words: dict[str, Any], names: list[str], widths: np.ndarray) -> Gating:
-    """The gates of a table with these column names and so many inputs a column, as an estimator's words say."""
-    d = len(names)
-    forbidden = _columns(words.get("forbidden"), names, "forbidden")
-    forced = _columns(words.get("forced"), names, "forced")
-    groups = _groups(words.get("groups"), names)
-    both = sorted(set(forced) & set(forbidden))
-    if both:
-        raise ValueError(f"column {names[both[0]]!r} is both forced and forbidden")
-    first = np.arange(d)  # a gate is known by its first column
-    for group in groups:
-        first[group] = min(group)
-    usable = np.setdiff1d(np.arange(d), forbidden)
-    if not len(usable):
-        raise ValueError("every column is forbidden; nothing is left to select")
-    columns = usable[np.argsort(first[usable], kind="stable")]
-    _, gate = np.unique(first[columns], return_inverse=True)
-    cost = _costs(words.get("costs"), names)
-    n = int(gate[-1]) + 1
-    price = np.zeros(n)
-    np.maximum.at(price, gate, cost[columns])
-    is_forced = sorted(set(gate[np.isin(columns, forced)].tolist()))
-    return Gating(columns, gate, Gates.of(n, np.repeat(gate, widths[columns]).tolist(), is_forced, price.tolist()))
-
-
-def _column(column: Any, names: list[str], word: str) -> int:
+def _column(column: Any, names: list[str], param: str) -> int:
     """The number of a column that is given by name, or by number (also as text, as from a file)."""
     if isinstance(column, str) and column in names:
         return names.index(column)
@@ -67,15 +64,15 @@ def _column(column: Any, names: list[str], word: str) -> int:
     if isinstance(number, Integral) and not isinstance(number, bool) and -len(names) <= int(number) < len(names):
         return int(number) % len(names)
     known = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-    raise ValueError(f"{word}: there is no column {column!r}; there are {known}")
+    raise ValueError(f"{param}: there is no column {column!r}; there are {known}")
 
 
-def _columns(given: Any, names: list[str], word: str) -> list[int]:
+def _columns(given: Any, names: list[str], param: str) -> list[int]:
     if given is None:
         return []
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ValueError(f"{word} must be a list of columns, by name or number; got {given!r}")
-    return sorted({_column(column, names, word) for column in given})
+        raise ValueError(f"{param} must be a list of columns, by name or number; got {given!r}")
+    return sorted({_column(column, names, param) for column in given})
 
 
 def _groups(given: Any, names: list[str]) -> list[list[int]]:

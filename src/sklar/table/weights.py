@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _num_samples, check_consistent_length
+from sklearn.utils.validation import check_consistent_length
 
+from sklar.table.adapter import adapt
 from sklar.table.scaling import rows_together
 
 # Whole weights are written out as long as the table does not grow by more than this.
@@ -25,12 +25,12 @@ def weights_of_rows(sample_weight: Any, X: Any) -> np.ndarray | None:
     if sample_weight is None:
         return None
     weights = np.asarray(sample_weight, dtype=np.float64)
-    X = next(iter(X.values())) if isinstance(X, dict) else X  # named columns: any of them
+    n_rows = adapt(X).n_rows
     if weights.ndim == 0:
-        weights = np.full(_num_samples(X), float(weights))
+        weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
-        raise ValueError(f"sample_weight must be one number a row; got shape {weights.shape}")
-    check_consistent_length(X, weights)
+        raise ValueError(f"sample_weight must be one number per row; got shape {weights.shape}")
+    check_consistent_length(range(n_rows), weights)
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
         raise ValueError(f"sample_weight must be finite and not negative; got {weights[bad[0]]} for row {bad[0]}")
@@ -45,10 +45,7 @@ def without_zeros(X: Any, y: Any, weights: np.ndarray | None) -> tuple[Any, Any,
         return X, y, weights
     check_consistent_length(weights, y)
     kept = np.flatnonzero(weights)
-    if isinstance(X, dict):
-        return {name: values[kept] for name, values in X.items()}, y[kept], weights[kept]
-    X = X.tocsr() if sparse.issparse(X) else X
-    return _safe_indexing(X, kept), _safe_indexing(y, kept), weights[kept]
+    return adapt(X).take(kept), np.asarray(y)[kept], weights[kept]
 
 
 def arranged(rows: Any, y: np.ndarray, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray | None]:

@@ -20,12 +20,12 @@ def unpacked(facts, what):
 @pytest.fixture(scope="module")
 def told(classified):
     model, frame, y = classified
-    return collect(model, frame, y, max_rows=50, audit=None)
+    return collect(model.fitted_, frame, y, max_rows=50, audit=None)
 
 
 def test_they_are_json(told, ranked):
     model, X, y = ranked
-    for facts in (told, collect(model, X, y, max_rows=9, audit=None)):
+    for facts in (told, collect(model.fitted_, X, y, max_rows=9, audit=None)):
         assert json.loads(json.dumps(facts, allow_nan=False)).keys() == facts.keys()
 
 
@@ -81,7 +81,7 @@ def test_the_path_names_its_choice(told, classified):
 
 def test_a_ranker_of_values(ranked):
     model, X, y = ranked
-    told = collect(model, X, y, max_rows=1000, audit=None)
+    told = collect(model.fitted_, X, y, max_rows=1000, audit=None)
     shown = [column["feature"] for column in told["columns"]]
     np.testing.assert_array_equal(np.array(shown)[told["rows"]["order"]], model.rank(X))
     assert told["rows"]["right"] is told["rows"]["proba"] is told["path"] is None
@@ -91,7 +91,7 @@ def test_a_ranker_of_values(ranked):
 
 def test_a_class_that_the_model_never_saw_has_its_group(classified):
     model, frame, y = classified
-    told = collect(model, frame, y.where(np.arange(130) > 4, "new"), max_rows=5, audit=None)
+    told = collect(model.fitted_, frame, y.where(np.arange(130) > 4, "new"), max_rows=5, audit=None)
     assert told["groups"] == ["</script>no", "<b>yes</b>", "new"]
     assert told["rows"]["group"][0] == 2
     assert told["rows"]["right"][0] is False
@@ -107,13 +107,13 @@ def test_wide_tables_keep_the_most_selected_columns(monkeypatch):
 def test_targets_must_fit_the_rows(classified, y):
     model, frame, _ = classified
     with pytest.raises(ValueError, match="one value for each of the 130 rows"):
-        collect(model, frame, y, max_rows=5, audit=None)
+        collect(model.fitted_, frame, y, max_rows=5, audit=None)
 
 
 def test_places_of_several_models():
     X, value = toy_rows(40)
     model = quick(CopulaRankerRegressor, n_models=3).fit(X, value)
-    told = collect(model, X, value, max_rows=10, audit=None)
+    told = collect(model.fitted_, X, value, max_rows=10, audit=None)
     rows = [int(label) for label in told["rows"]["label"]]
     assert told["rows"]["places"] == model.rank_interval(X)[rows].tolist()
     assert told["model"]["n_models"] == 3

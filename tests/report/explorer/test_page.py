@@ -72,7 +72,7 @@ def test_the_verdict_of_the_audit_in_words(classified, tmp_path, leaks, says):
 def test_the_audit_runs_and_progress_is_told(ranked, tmp_path):
     model, X, y = ranked
     told = []
-    path = write_report(model, X, y, tmp_path / "r.html", progress=told.append)
+    path = write_report(model.fitted_, X, y, tmp_path / "r.html", progress=told.append)
     assert "Audit: not run" not in path.read_text(encoding="utf-8")
     assert [text.split()[1] for text in told] == ["auditing", "asking", "wrote"]
 

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from sklar.table.frames import frame_like
+from sklar.table.adapter import adapt
 from sklar.table.scaling import Scaling, require_finite
 
 TASKS = ("auto", "classification", "regression")
@@ -66,14 +66,14 @@ class Baseline(BaseEstimator):
 
     def scores(self, X: Any) -> Any:
         """How much each feature matters to each row, more is more: float (n, d), a frame for a frame."""
-        return frame_like(X, self._checked_scores(self._check_rows(X)), self._names())
+        return adapt(X).like(self._checked_scores(self._check_rows(X)), self._names())
 
     def select(self, X: Any, k: int | None = None) -> Any:
         """Which features each row keeps: bool (n, d), a frame for a frame.
 
         With `k`, the k features of highest score in each row; without, as many as the method itself says.
         """
-        return frame_like(X, self._masks(self._check_rows(X), k), self._names())
+        return adapt(X).like(self._masks(self._check_rows(X), k), self._names())
 
     def score(self, X: Any, y: Any) -> float:
         """Accuracy for classification, R^2 for regression; for the methods that predict."""

@@ -3,6 +3,6 @@
 facts.py asks the model; page.py puts the answers into templates/, whose scripts draw them.
 """
 
-from sklar.report.explorer.page import write_report
+from sklar.report.explorer.page import to_stderr, write_report
 
-__all__ = ["write_report"]
+__all__ = ["to_stderr", "write_report"]

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from sklar.audit import AuditReport
-from sklar.explain import LINKED, SURE, selection_shares
-from sklar.report.explorer.tables import cells, four_digits, row_labels, spread_rows
+from sklar.explain import LINKED, PLACES_LEVEL, SURE, selection_shares
+from sklar.fitted import FittedModel
+from sklar.report.explorer.tables import cells, four_digits, spread_rows
 from sklar.report.ordering import linked_order, strongest
-from sklar.table.cells import dense, take_rows
+from sklar.table.adapter import adapt
+from sklar.table.sparse import dense
 
 MOST_COLUMNS = 200  # of the mask table: the most selected features
 MOST_LINKED = 40  # features on the map of links
@@ -20,60 +22,66 @@ MOST_GROUPS = 12  # classes with a column of their own in the table of features
 SELECTED, SURELY = 1, 2  # bits of a cell's state
 
 
-def collect(estimator: Any, X: Any, y: Any, *, max_rows: int, audit: AuditReport | None) -> dict[str, Any]:
+def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditReport | None) -> dict[str, Any]:
     """Everything that the page shows, as JSON can hold it. Numbers are of all rows, the table of at most `max_rows`."""
-    names = [str(name) for name in estimator._names()]
-    masks, predictions, target = dense(estimator.select(X)), estimator.predict(X), np.asarray(y)
-    if target.dtype.names or predictions.ndim != 1:
-        raise ValueError("a report takes one class or one value a row; this y, or this model, has several")
-    if target.ndim != 1 or len(target) != len(masks):
-        raise ValueError(f"y must have one value for each of the {len(masks)} rows of X; got shape {target.shape}")
-    classes = getattr(estimator, "classes_", None)
+    names, classes, everything = list(fitted.schema.names), fitted.target.classes, fitted.read(X)
+    masks, predictions, target = dense(fitted.masks(everything)), fitted.predictions(everything), np.asarray(y)
+    _require_one_target(target, predictions)
     groups, codes = _groups(target, classes)
-    rows = spread_rows(len(masks), max_rows)
-    some = take_rows(X, rows)
-    certainty = _certainty(estimator, some)
-    shown = _columns(masks[rows], certainty)
-    state = _state(masks[rows], certainty)
+    shown_rows = spread_rows(len(masks), max_rows)
+    some = adapt(adapt(X).take(shown_rows))
+    rows = everything[shown_rows]
+    certainty = _certainty(fitted, rows)
+    shown = _columns(masks[shown_rows], certainty)
+    state = _state(masks[shown_rows], certainty)
     return {
-        "model": _model(estimator, len(names)),
+        "model": _model(fitted),
         "score": _score(target, predictions, classes),
         "sizes": _sizes(masks),
-        "sure_choices": float((state == SELECTED + SURELY).sum() / max(1, masks[rows].sum())),
+        "sure_choices": float((state == SELECTED + SURELY).sum() / max(1, masks[shown_rows].sum())),
         "n_rows": len(masks),
         "groups": groups,
         "group_title": "third of the target" if classes is None else "class",
         "features": _features(names, masks, codes, len(groups), shown),
         "columns": [{"feature": int(j), "values": cells(some, int(j))} for j in shown],
         "rows": {
-            "label": row_labels(some, rows),
-            "group": codes[rows].tolist(),
-            "target": [_told(value, classes) for value in target[rows]],
-            "prediction": [_told(value, classes) for value in predictions[rows]],
-            "right": None if classes is None else (target == predictions)[rows].tolist(),
-            "proba": _proba(estimator, some),
-            "order": _order(estimator, some, shown),
-            "places": _places(estimator, some),
+            "label": some.row_labels(shown_rows),
+            "group": codes[shown_rows].tolist(),
+            "target": [_shown(value, classes) for value in target[shown_rows]],
+            "prediction": [_shown(value, classes) for value in predictions[shown_rows]],
+            "right": None if classes is None else (target == predictions)[shown_rows].tolist(),
+            "proba": _proba(fitted, rows),
+            "order": _order(fitted, rows, shown),
+            "places": _places(fitted, rows),
         },
         "cells": {
             "certainty": _packed(np.round(100 * certainty[:, shown])),
             "state": _packed(state[:, shown]),
         },
-        "links": _links(estimator, take_rows(some, spread_rows(len(rows), MOST_AVERAGED)), names),
-        "path": _path(estimator),
+        "links": _links(fitted, rows[spread_rows(len(shown_rows), MOST_AVERAGED)], names),
+        "path": _path(fitted),
         "audit": None if audit is None else audit.to_dict(),
         "thresholds": {"sure": SURE, "linked": LINKED},
     }
 
 
-def _model(estimator: Any, n_features: int) -> dict[str, Any]:
+def _require_one_target(target: np.ndarray, predictions: np.ndarray) -> None:
+    if target.dtype.names or predictions.ndim != 1:
+        raise ValueError("a report takes one class or one value a row; this y, or this model, has several")
+    if target.shape != predictions.shape:
+        raise ValueError(
+            f"y must have one value for each of the {len(predictions)} rows of X; got shape {target.shape}"
+        )
+
+
+def _model(fitted: FittedModel) -> dict[str, Any]:
     return {
-        "name": type(estimator).__name__,
-        "objective": estimator.objective,
-        "penalty": float(estimator.penalty_),
-        "n_features": n_features,
-        "n_models": getattr(estimator, "n_models_", 1),
-        "ranked": callable(getattr(estimator, "rank", None)),
+        "name": fitted.name,
+        "objective": fitted.objective,
+        "penalty": float(fitted.penalty),
+        "n_features": fitted.schema.n_columns,
+        "n_models": fitted.n_models,
+        "ranked": fitted.k is not None,
     }
 
 
@@ -90,10 +98,10 @@ def _groups(target: np.ndarray, classes: np.ndarray | None) -> tuple[list[str], 
     return [f"lowest (to {low:.4g})", f"middle (to {high:.4g})", f"highest (above {high:.4g})"], codes
 
 
-def _certainty(estimator: Any, some: Any) -> np.ndarray:
+def _certainty(fitted: FittedModel, rows: Any) -> np.ndarray:
     """P(selected), or the share of models where there are several: (n, d)."""
-    shares = selection_shares(estimator, some)
-    return dense(estimator.selection_proba(some)).astype(float) if shares is None else shares
+    shares = selection_shares(fitted, rows)
+    return dense(fitted.selection_proba(rows)).astype(float) if shares is None else shares
 
 
 def _state(masks: np.ndarray, certainty: np.ndarray) -> np.ndarray:
@@ -150,31 +158,29 @@ def _sizes(masks: np.ndarray) -> dict[str, Any]:
     }
 
 
-def _proba(estimator: Any, some: Any) -> list[float] | None:
+def _proba(fitted: FittedModel, rows: Any) -> list[float] | None:
     """P of the predicted class, percent."""
-    if not hasattr(estimator, "classes_"):
+    if fitted.target.classes is None:
         return None
-    return [round(100 * float(p), 1) for p in estimator.predict_proba(some).max(axis=1)]
+    return [round(100 * float(p), 1) for p in fitted.probabilities(rows).max(axis=1)]
 
 
-def _order(estimator: Any, some: Any, shown: np.ndarray) -> list[list[int]] | None:
+def _order(fitted: FittedModel, rows: Any, shown: np.ndarray) -> list[list[int]] | None:
     """A ranker's columns, best first; None for a selector."""
-    if not callable(getattr(estimator, "rank", None)):
+    if fitted.k is None:
         return None
     places = {int(j): place for place, j in enumerate(shown)}
-    return [[places[int(j)] for j in row if int(j) in places] for row in estimator.rank(some)]
+    return [[places[int(j)] for j in row if int(j) in places] for row in fitted.ranks(rows)]
 
 
-def _places(estimator: Any, some: Any) -> list[list[list[int]]] | None:
+def _places(fitted: FittedModel, rows: Any) -> list[list[list[int]]] | None:
     """The places that a ranker's models give the features of `order`, from and to; None for one model."""
-    if not callable(getattr(estimator, "rank", None)) or getattr(estimator, "n_models_", 1) == 1:
-        return None
-    return estimator.rank_interval(some).tolist()
+    return None if fitted.k is None or fitted.n_models == 1 else fitted.places(rows, PLACES_LEVEL).tolist()
 
 
-def _links(estimator: Any, some: Any, names: list[str]) -> dict[str, Any]:
+def _links(fitted: FittedModel, rows: Any, names: list[str]) -> dict[str, Any]:
     """The map of links, reordered, and the pairs and groups beyond the threshold, strongest first."""
-    correlation, groups = dense(estimator.correlation(some)), estimator.interchangeable(LINKED, some)
+    correlation, groups = fitted.correlation(rows), fitted.interchangeable(LINKED, rows)
     shown = strongest(correlation, MOST_LINKED)
     shown = shown[linked_order(correlation[np.ix_(shown, shown)])]
     first, second = np.nonzero(np.triu(np.abs(correlation) > LINKED, 1))
@@ -189,15 +195,15 @@ def _links(estimator: Any, some: Any, names: list[str]) -> dict[str, Any]:
     }
 
 
-def _path(estimator: Any) -> dict[str, Any] | None:
-    if not estimator.path_:
+def _path(fitted: FittedModel) -> dict[str, Any] | None:
+    if not fitted.path:
         return None
-    columns = {key: [four_digits(float(v)) for v in values] for key, values in estimator.path_.items()}
-    chosen = int(np.argmin(np.abs(np.log(np.array(estimator.path_["penalty"]) / estimator.penalty_))))
+    columns = {key: [four_digits(float(v)) for v in values] for key, values in fitted.path.items()}
+    chosen = int(np.argmin(np.abs(np.log(np.array(fitted.path["penalty"]) / fitted.penalty))))
     return {**columns, "chosen": chosen}
 
 
-def _told(value: Any, classes: np.ndarray | None) -> Any:
+def _shown(value: Any, classes: np.ndarray | None) -> Any:
     return str(value) if classes is not None else four_digits(float(value))
 
 

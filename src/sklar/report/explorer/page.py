@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import sklar
+from sklar.atomic import replace_file
 from sklar.audit import AuditReport
 from sklar.audit import audit as run_audit
 from sklar.explain import names_by_position
+from sklar.fitted import FittedModel
 from sklar.report.explorer.facts import collect
 from sklar.table.files import require_writable
 
@@ -22,7 +24,7 @@ SCRIPTS = ("read.js", "features.js", "card.js", "rows.js", "links.js", "path.js"
 
 
 def write_report(
-    estimator: Any,
+    fitted: FittedModel,
     X: Any,
     y: Any,
     path: str | PathLike[str],
@@ -32,7 +34,7 @@ def write_report(
     title: str | None = None,
     progress: Callable[[str], object] = lambda text: None,
 ) -> Path:
-    """Write the page about `estimator` on the rows of X; `progress` is told of each part as it begins."""
+    """Write the page about a model on the rows of X; `progress` is told of each part as it begins."""
     path = Path(path)
     require_writable(path)
     if max_rows < 1:
@@ -40,12 +42,12 @@ def write_report(
     with names_by_position():
         if audit is True:
             progress("report: auditing with predictors of its own (audit=False skips this) ...")
-            audit = run_audit(estimator, X, y, n_refits=0)
+            audit = run_audit(fitted, X, y)
         progress("report: asking the model ...")
-        facts = collect(estimator, X, y, max_rows=max_rows, audit=audit or None)
+        facts = collect(fitted, X, y, max_rows=max_rows, audit=audit or None)
     target = getattr(y, "name", None)
     page = render(facts, title or (f"What decides {target}" if target else "What decides each row"))
-    path.write_text(page, encoding="utf-8")
+    replace_file(path, page)
     progress(f"report: wrote {path} ({path.stat().st_size / 1e6:.2f} MB)")
     return path
 

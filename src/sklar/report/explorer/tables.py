@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sklar.table.cells import column_values, plain
+from sklar.table.adapter import Table
+from sklar.table.cells import plain
 
 LONGEST_TEXT = 80
 
@@ -22,14 +23,9 @@ def spread_rows(n: int, most: int) -> np.ndarray:
     return np.linspace(0, n - 1, min(n, most)).round().astype(int)
 
 
-def row_labels(table: Any, rows: np.ndarray) -> list[str]:
-    """What the reader calls each row: its pandas index, else its number."""
-    return [str(label) for label in table.index] if hasattr(table, "iloc") else [str(row) for row in rows]
-
-
-def cells(table: Any, j: int) -> list[Any]:
+def cells(table: Table, j: int) -> list[Any]:
     """Column j for a reader: numbers to four digits, short text, None where missing."""
-    return [_short(plain(value)) for value in column_values(table, j)]
+    return [_short(plain(value)) for value in table.cells(j)]
 
 
 def _short(value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sklar.report.plots.style import axes_or_new
-from sklar.table.cells import dense
+from sklar.table.adapter import adapt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def plot_image_masks(
     >>> ax.images[0].get_array().shape
     (12, 12, 3)
     """
-    pixels, chosen = dense(images).astype(float), dense(masks).astype(bool)
+    pixels, chosen = adapt(images).dense().astype(float), adapt(masks).dense().astype(bool)
     if pixels.shape != chosen.shape:
         raise ValueError(f"images and masks must have one shape; got {pixels.shape} and {chosen.shape}")
     if titles is not None and len(titles) != len(pixels):

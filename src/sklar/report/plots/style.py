@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.table.cells import dense
+from sklar.table.adapter import adapt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,11 +33,12 @@ def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
 
 def table_and_names(table: Any, names: Sequence[str] | None) -> tuple[np.ndarray, list[str]]:
     """Any table (n, d) as an array, and its d names: those given, its own, or x0, x1, ..."""
-    values = dense(table)
+    given = adapt(table)
+    values = given.dense()
     if values.ndim != 2:
         raise ValueError(f"expected a table with rows and columns; got shape {values.shape}")
     if names is None:
-        names = getattr(table, "column_names", None) or getattr(table, "columns", None)
+        names = given.names
     names = [f"x{j}" for j in range(values.shape[1])] if names is None else [str(name) for name in names]
     if len(names) != values.shape[1]:
         raise ValueError(f"{values.shape[1]} columns need as many names; got {len(names)}")

@@ -16,7 +16,7 @@ from torch import Tensor
 from sklar.model.selection import Architecture, SelectionModel
 from sklar.training.engine.loop import LoopSettings, Record, train
 from sklar.training.engine.runtime import generator_on
-from sklar.training.penalty_path import Path, choose_penalty, penalty_grid
+from sklar.training.penalty_path import PenaltyPath, choose_penalty, penalty_grid
 from sklar.training.tasks import Task, joint_loss, mean_loss, noiseless_loss
 
 
@@ -37,7 +37,7 @@ class JointFit(NamedTuple):
 
     model: SelectionModel
     penalty: float
-    path: Path
+    path: PenaltyPath
     history: list[Record]
 
 

@@ -1,0 +1,52 @@
+"""Estimators from their files."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+from sklar.estimators.base import CopulaEstimator
+from sklar.estimators.rankers import CopulaRankerClassifier, CopulaRankerRegressor
+from sklar.estimators.selectors import CopulaSelectorClassifier, CopulaSelectorRegressor
+from sklar.export.model_file import read_fitted
+from sklar.export.storage import ModelFileError
+
+CLASSES: dict[str, type[CopulaEstimator]] = {
+    cls.__name__: cls
+    for cls in (
+        CopulaSelectorClassifier,
+        CopulaSelectorRegressor,
+        CopulaRankerClassifier,
+        CopulaRankerRegressor,
+    )
+}
+
+
+def load(path: str | PathLike[str]) -> CopulaEstimator:
+    """Read a model that `save` wrote.
+
+    Raises
+    ------
+    ModelFileError
+        if the file is truncated, damaged, not a sklar model, or of a newer format
+    FileNotFoundError
+        if there is none
+
+    Examples
+    --------
+    >>> import tempfile, os
+    >>> import numpy as np
+    >>> from sklar import CopulaSelectorRegressor, load
+    >>> X = np.random.default_rng(0).standard_normal((60, 3))
+    >>> model = CopulaSelectorRegressor(penalty=0.01, max_epochs=2, random_state=0).fit(X, X[:, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(os.path.join(folder, "model.sklar"))
+    ...     again = load(os.path.join(folder, "model.sklar"))
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+    saved = read_fitted(path)
+    try:
+        estimator = CLASSES[saved.fitted.name](**saved.parameters)
+    except (KeyError, TypeError) as error:
+        raise ModelFileError(f"{path}: its metadata does not describe a model ({error})") from error
+    return estimator._adopt(saved.fitted)

@@ -1,0 +1,53 @@
+"""From a table that was read to what training takes: tensors on the device, of the columns worth training on."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sklar.model.gates import Gates
+from sklar.table.schema import Schema
+from sklar.target import EncodedTarget
+from sklar.training.honest.prescreen import WIDEST, strongest_features
+
+
+class TrainingRows(NamedTuple):
+    """What there is to learn from."""
+
+    x: Tensor  # inputs, (n, D)
+    y: Tensor  # encoded, (n,)
+    weight: Tensor | None  # (n,)
+    gates: Gates
+
+
+def prepare(
+    schema: Schema, rows: Any, encoded: EncodedTarget, k: int | None, device: torch.device, screen: bool
+) -> tuple[Schema, TrainingRows]:
+    """The rows of a table on the device; with `screen`, of a very wide one the features that look strongest alone."""
+    y = torch.from_numpy(encoded.numbers).to(device)
+    weight = None if encoded.weight is None else torch.from_numpy(encoded.weight.astype(np.float32)).to(device)
+    if screen:
+        schema = _screened(schema, rows, encoded, k, y, weight)
+    x = torch.from_numpy(schema.training_inputs(rows)).to(device)
+    return schema, TrainingRows(x, y, weight, schema.gating.gates)
+
+
+def _screened(
+    schema: Schema, rows: Any, encoded: EncodedTarget, k: int | None, y: Tensor, weight: Tensor | None
+) -> Schema:
+    """All features; of a very wide table the forced ones, and those that a look at each alone finds strongest."""
+    gates = schema.gating.gates
+    n_forced = 0 if gates.forced is None else int(gates.forced.sum())
+    most = max(WIDEST, 2 * (k or 0), n_forced)
+    if gates.n <= most:
+        return schema
+    read = schema.column_inputs(rows)
+
+    def block(part: slice) -> Tensor:
+        return torch.from_numpy(read(part)).to(y.device)
+
+    task, gates = encoded.task.to(y.device), gates.to(y.device)
+    return schema.only(strongest_features(block, len(schema.columns), y, task, most, gates, weight))

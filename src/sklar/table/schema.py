@@ -1,0 +1,218 @@
+"""The columns of a table as a model knows them: names, kinds, encoding, scaling, and which gate opens which.
+
+`read_training_table` sees a table for the first time, in `fit`; `Schema.read` sees others as that one was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_array, check_consistent_length, check_X_y
+from sklearn.utils.validation import validate_data
+
+from sklar.table.adapter import NamedColumns, Table, adapt
+from sklar.table.columns import Column
+from sklar.table.encoding import Categories, Encoding, learn_categories
+from sklar.table.gating import Gating
+from sklar.table.scaling import BLOCK_ENTRIES, EVERY
+from sklar.table.sparse import by_columns, dense, like
+from sklar.table.weights import arranged, weights_of_rows, without_zeros
+
+UNCHECKED = {"ensure_all_finite": False, "ensure_min_samples": 2}
+
+
+class TrainingTable(NamedTuple):
+    """A table that was read for the first time."""
+
+    owner: str  # the estimator that errors name
+    names: tuple[str, ...]
+    labels: str  # where the names come from: "text" or "other" labels of the table, or "position"
+    categories: Categories | None  # None where all columns are plain numbers
+    rows: Any  # see `encoding`; or CSR
+    y: np.ndarray
+    weight: np.ndarray | None  # what rows count
+
+
+@dataclass(frozen=True)
+class Schema:
+    """How the columns of a table become the inputs of a network, and what the network says of them again."""
+
+    owner: str
+    names: tuple[str, ...]
+    labels: str
+    encoding: Encoding
+    gating: Gating  # which columns the network reads, and the gates that open them
+
+    @classmethod
+    def of(cls, table: TrainingTable, params: dict[str, Any]) -> Schema:
+        """The schema of a training table: all its columns, but for those that the parameters forbid."""
+        names = list(table.names)
+        encoding = Encoding.of(table.rows, names, table.categories)
+        encoding.require_room(table.rows.shape[0], names)
+        gating = Gating.of(params, names, encoding.widths())
+        return cls(table.owner, table.names, table.labels, encoding, gating)
+
+    def only(self, gates: Any) -> Schema:
+        """The same, reading the columns of these gates alone; they are numbered from 0 in their order."""
+        return replace(self, gating=self.gating.only(np.asarray(gates)))
+
+    @property
+    def n_columns(self) -> int:
+        """Of the table."""
+        return len(self.names)
+
+    @property
+    def columns(self) -> np.ndarray:
+        """The columns that the network reads, gate by gate (the union): (c,)."""
+        return self.gating.columns
+
+    @property
+    def gates(self) -> np.ndarray:
+        """The gate of each of these columns, ascending: (c,)."""
+        return self.gating.gate_of_column
+
+    @property
+    def text_columns(self) -> list[str]:
+        """The columns that hold categories."""
+        return [name for name, kept in zip(self.names, self.encoding.categories, strict=True) if kept is not None]
+
+    @property
+    def first_columns(self) -> np.ndarray:
+        """The first column of each gate, which stands for it: (gates,)."""
+        return self.columns[np.searchsorted(self.gates, np.arange(self.gates[-1] + 1))]
+
+    def read(self, X: Any) -> Any:
+        """A table's rows (see `encoding`), or CSR; only the columns that the network reads must be known to it."""
+        table = adapt(X)
+        columns, checks = table.columns(), _checks(self.owner)
+        checks.n_features_in_ = self.n_columns
+        if self.labels != "position":
+            self._require_names(table)
+        if self.labels == "text":
+            checks.feature_names_in_ = np.array(self.names, dtype=object)
+        if columns is None and not self.encoding.has_text:
+            given = {"dtype": "numeric", "accept_sparse": "csr", "ensure_all_finite": False}
+            rows = validate_data(checks, X, reset=False, **given)
+        else:
+            if not isinstance(table, NamedColumns):
+                validate_data(checks, X, reset=False, skip_check_array=True)
+            columns = columns or _number_columns(table, self.names)
+            rows = check_array(self.encoding.rows(columns), ensure_all_finite=False, estimator=self.owner)
+        self.encoding.require_known(rows, list(self.names), self._read)
+        return rows
+
+    def inputs(self, rows: Any, part: slice = EVERY) -> np.ndarray:
+        """What the network is given of rows, or of a part of them: float64 (n, D)."""
+        return self.encoding.apply(dense(rows[part], self._read), self._read)
+
+    def training_inputs(self, rows: Any) -> np.ndarray:
+        """The same of all rows in float32, block by block: all that training copies of a table (n, D)."""
+        width = self.gating.gates.n_inputs
+        result: np.ndarray = np.empty((rows.shape[0], width), dtype=np.float32)
+        size = max(1, BLOCK_ENTRIES // width)
+        for start in range(0, rows.shape[0], size):
+            part = slice(start, start + size)
+            result[part] = self.inputs(rows, part)
+        return result
+
+    def column_inputs(self, rows: Any) -> Callable[[slice], np.ndarray]:
+        """A reader of blocks of the columns that may be read, in float32: slice -> (n, W)."""
+        table, columns = by_columns(rows), self._read
+
+        def block(part: slice) -> np.ndarray:
+            read = part if isinstance(columns, slice) else columns[part]  # a slice copies nothing
+            return self.encoding.apply(dense(table, read), read).astype(np.float32)
+
+        return block
+
+    def widen(self, rows: Any, by_gate: np.ndarray) -> Any:
+        """What the network says of every gate (n, gates) as columns of the table (n, d), 0 elsewhere."""
+        by_column = by_gate if by_gate.shape[1] == len(self.columns) else by_gate[:, self.gates]
+        return like(rows, by_column, self.columns, self.n_columns)
+
+    @property
+    def _read(self) -> slice | np.ndarray:
+        """The columns that the network reads; a slice, which copies nothing, where that is all of them."""
+        return EVERY if np.array_equal(self.columns, np.arange(self.n_columns)) else self.columns
+
+    def _require_names(self, table: Table) -> None:
+        """Raise for labels in another order that scikit-learn does not compare: keys of a dict, or not text."""
+        if table.names is not None and table.names != list(self.names) and not (self.labels == table.labels == "text"):
+            known, got = (", ".join(names[:10]) for names in (self.names, table.names))
+            raise ValueError(f"the feature names should be those of fit, in their order: {known}; got {got}")
+
+
+def read_training_table(X: Any, y: Any, sample_weight: Any, owner: str, survival: bool = False) -> TrainingTable:
+    """A table, its target and what rows count, checked; `survival` is a target of events and times."""
+    X, y, weight = without_zeros(X, y, weights_of_rows(sample_weight, X))
+    table = adapt(X)
+    columns, pairs = table.columns(), survival and y is not None
+    categories = None
+    if columns is None:
+        rows, y = _read_numbers(table, y, owner, pairs)
+    else:
+        categories, rows, y = _read_columns(table, columns, y, owner, pairs)
+    rows, y, weight = arranged(rows, y, weight)
+    names = table.names or [f"x{j}" for j in range(rows.shape[1])]
+    return TrainingTable(owner, tuple(names), table.labels, categories, rows, y, weight)
+
+
+def _read_numbers(table: Table, y: Any, owner: str, pairs: bool) -> tuple[Any, np.ndarray]:
+    """A table of plain numbers, by scikit-learn's own checks, which do not know `pairs` of an event and a time."""
+    given = {**UNCHECKED, "dtype": "numeric", "accept_sparse": "csr"}
+    if not pairs:
+        return validate_data(_checks(owner), table.native, y, multi_output=_is_wide(y), **given)
+    rows = validate_data(_checks(owner), table.native, "no_validation", **given)
+    check_consistent_length(rows, y)
+    return rows, np.asarray(y)
+
+
+def _read_columns(
+    table: Table, columns: list[Column], y: Any, owner: str, pairs: bool
+) -> tuple[Categories, np.ndarray, np.ndarray]:
+    """Any other table, column by column."""
+    if not isinstance(table, NamedColumns):
+        validate_data(_checks(owner), table.native, y, skip_check_array=True)
+    check_consistent_length(columns[0].values, y)
+    categories, rows = learn_categories(columns)
+    if pairs:
+        return categories, check_array(rows, estimator=owner, **UNCHECKED), np.asarray(y)
+    rows, y = check_X_y(rows, y, multi_output=_is_wide(y), estimator=owner, **UNCHECKED)
+    return categories, rows, y
+
+
+def _is_wide(y: Any) -> bool:
+    shape = np.asarray(y).shape
+    return len(shape) == 2 and shape[1] > 1
+
+
+class _Checks(BaseEstimator):
+    """What scikit-learn's checks of a table ask of an estimator: its name, and what it knows of columns."""
+
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _checks(owner: str) -> _Checks:
+    return _checks_class(owner)()
+
+
+@cache
+def _checks_class(owner: str) -> type[_Checks]:
+    """Named as the estimator is: errors read the name off the class."""
+    return type(owner, (_Checks,), {})
+
+
+def _number_columns(table: Table, names: tuple[str, ...]) -> list[Column]:
+    """The columns of a table of plain numbers."""
+    return [Column(name, values) for name, values in zip(names, table.dense().astype(np.float64).T, strict=True)]
