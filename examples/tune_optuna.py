@@ -1,4 +1,4 @@
-"""Tune parameters with optuna. Trials are kept in a journal file: run the script again, or several at once, to add more.
+"""Tune parameters with optuna. Trials are kept in a journal file: run it again, or several at once, to add more.
 
 pip install "sklar[tune]"
 python examples/tune_optuna.py --trials 8 --journal tune.log
