@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install -q -c constraints.txt
 
-.PHONY: demo test check docs clean
+.PHONY: demo test test-gpu check docs clean
 
 # Each stamp is one installed set of extras; a change of the project's metadata makes it anew.
 $(VENV)/.plot: pyproject.toml constraints.txt
@@ -27,6 +27,9 @@ check: $(VENV)/.test       ## style and types
 
 test: check                ## everything CI runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+test-gpu: $(VENV)/.test    ## every public path on CUDA; run it when model, training, kernels or experiments change
+	$(BIN)/python -m pytest -m gpu -q
 
 $(VENV)/.docs: $(VENV)/.plot
 	$(PIP) -e '.[plot,parquet,docs]'

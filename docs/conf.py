@@ -19,7 +19,7 @@ exclude_patterns = ["_build"]
 highlight_language = "none"  # method.md's indented blocks are formulas
 
 myst_heading_anchors = 3
-autodoc_typehints = "none"  # the docstrings say it in words
+autodoc_typehints = "none"  # the docstrings describe the types
 autodoc_member_order = "bysource"
 napoleon_use_rtype = False
 napoleon_custom_sections = [("Attributes", "params_style")]  # as a list; by default each is an entry of its own

@@ -1,8 +1,7 @@
 """Runs the code of the pages: a page's Python blocks and `sklar` commands, in order, in one namespace and folder.
 
 A block of language `text` right after a block that ran is what it prints. `python docs/pages.py --write` runs the
-pages and writes that text anew; the tests run them and compare nothing but success, since numbers differ a little
-between processors.
+pages and updates that text; the tests check only that they run, since numbers differ a little between processors.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 HERE = Path(__file__).parent
-# The block of baselines.md shows the contract of all rivals, with the hours some of them train for.
+# The block of baselines.md shows the interface of all baselines, some of which train for hours.
 NOT_RUN = {"baselines.md"}
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -92,7 +91,7 @@ def rewritten(page: Path) -> str:
 
 
 def main() -> None:
-    """Run all pages, or those named; `--write` writes their output blocks anew."""
+    """Run all pages, or those named; `--write` updates their output blocks."""
     os.environ.setdefault("MPLBACKEND", "Agg")
     words = sys.argv[1:]
     chosen = [Path(word).resolve() for word in words if word != "--write"] or pages()

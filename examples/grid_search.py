@@ -1,4 +1,4 @@
-"""Choose a word by cross-validation, as with any scikit-learn estimator: here k, in a pipeline.
+"""Choose a parameter by cross-validation, as with any scikit-learn estimator: here k, in a pipeline.
 
 python examples/grid_search.py
 """

@@ -1,4 +1,4 @@
-"""Tune words with optuna. Trials are kept in a journal file: start the script again, or several at once, to go on.
+"""Tune parameters with optuna. Trials are kept in a journal file: run it again, or several at once, to add more.
 
 pip install "sklar[tune]"
 python examples/tune_optuna.py --trials 8 --journal tune.log
@@ -27,7 +27,7 @@ def main() -> None:
     X_fit, X_held, y_fit, y_held = train_test_split(X, y, random_state=0, stratify=y)
 
     def objective(trial: optuna.Trial) -> tuple[float, float]:
-        """Held-out loss, and features a row: both small."""
+        """Held-out loss and features per row, both to be minimised."""
         selector = CopulaSelectorClassifier(
             objective="joint",
             penalty=trial.suggest_float("penalty", 1e-3, 0.1, log=True),

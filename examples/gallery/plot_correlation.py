@@ -1,6 +1,6 @@
 """
-Correlation of gates: features that stand for each other
-========================================================
+Correlation of gates: interchangeable features
+==============================================
 
 The last column repeats ``x1`` at a correlation of 0.97. The gates of the two learn to exclude each other: R is
 strongly negative, and a row that needs ``x1`` gets one of them.

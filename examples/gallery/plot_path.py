@@ -1,9 +1,9 @@
 """
-The path of penalties, and one row's card
-=========================================
+The penalty path and one row's card
+===================================
 
-``penalty="auto"`` tries several prices of a feature in one training and takes the sparsest whose loss on rows kept
-aside is within one standard error of the best. The table is scikit-learn's: 569 tumours, 30 measurements.
+``penalty="auto"`` tries several prices per feature in one training run and takes the sparsest whose loss on held-out
+rows is within one standard error of the best. The table is scikit-learn's: 569 tumours, 30 measurements.
 """
 
 from sklearn.datasets import load_breast_cancer
