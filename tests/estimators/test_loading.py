@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 
 import sklar
 from sklar.export.storage import ModelFileError, read_model, write_model
-from tests.estimators.test_answers import answers
+from tests.estimators.test_base import answers
 from tests.helpers import COVARIANCES, quick, toy_rows, toy_target
 
 

@@ -112,7 +112,7 @@ def test_gates_of_a_row_are_drawn_with_the_correlation_that_is_reported():
     from tests.model.test_binary_mask import joint_shares
 
     X, value = toy_rows(300)
-    words = {"covariance": "low-rank", "rank": 2, "max_epochs": 5, "random_state": 1}
+    words = {"covariance": "low-rank", "n_factors": 2, "max_epochs": 5, "random_state": 1}
     model = quick(sklar.CopulaSelectorRegressor, **words).fit(X, value)
     row, n = X[:1], 6_000
     correlation, scores = model.correlation(row), stats.logistic.ppf(model.selection_proba(row)[0])
