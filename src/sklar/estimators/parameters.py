@@ -1,18 +1,14 @@
-"""The constructor words as one declared table: validated in `fit`, and the source of the tests' bad values."""
+"""The constructor parameters as one declared table: validated in `fit`, and the source of the tests' bad values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
-from typing import Any
-
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklar.model.selection import COVARIANCES
+from sklar.params import Constraints, Interval, StrOptions, with_params_of
 from sklar.training.engine.runtime import DEVICES
 
-Constraints = dict[str, list[Any]]
+__all__ = ["CLASSIFIER", "RANKER", "REGRESSOR", "SELECTOR", "SHARED", "with_params_of"]
 
 SHARED: Constraints = {
     "objective": [StrOptions({"honest", "joint"})],
@@ -57,18 +53,3 @@ RANKER: Constraints = {
     "step_exponent": [Interval(Real, 0, 1, closed="left")],
     "correlation_strength": [Interval(Real, 0, None, closed="left")],
 }
-
-
-def with_words_of(base: Callable[..., None]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a constructor of (self, *, own words, **words) the signature that has the words of `base` too.
-
-    scikit-learn reads the words off the signature.
-    """
-
-    def decorate(constructor: Callable[..., None]) -> Callable[..., None]:
-        own = [p for p in signature(constructor).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        others = [p for p in signature(base).parameters.values() if p.name != "self"]
-        constructor.__signature__ = Signature([*own, *others])  # type: ignore[attr-defined]
-        return constructor
-
-    return decorate

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from sklar.estimators.base import CopulaEstimator
-from sklar.estimators.parameters import CLASSIFIER, RANKER, REGRESSOR, with_words_of
+from sklar.estimators.parameters import CLASSIFIER, RANKER, REGRESSOR, with_params_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
 from sklar.model.selection import GateModel
@@ -172,7 +172,7 @@ class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
 
     _parameter_constraints = {**RANKER, **CLASSIFIER}
 
-    @with_words_of(CopulaRanker.__init__)
+    @with_params_of(CopulaRanker.__init__)
     def __init__(self, *, class_weight: dict[Any, float] | str | None = None, **words: Any) -> None:
         super().__init__(**words)
         self.class_weight = class_weight
@@ -195,7 +195,7 @@ class CopulaRankerRegressor(RegressorTask, CopulaRanker):
 
     _parameter_constraints = {**RANKER, **REGRESSOR}
 
-    @with_words_of(CopulaRanker.__init__)
+    @with_params_of(CopulaRanker.__init__)
     def __init__(self, *, loss: str = "squared", **words: Any) -> None:
         super().__init__(**words)
         self.loss = loss

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import ArrayLike
 
 from sklar.estimators.base import CopulaEstimator
-from sklar.estimators.parameters import CLASSIFIER, REGRESSOR, SELECTOR, with_words_of
+from sklar.estimators.parameters import CLASSIFIER, REGRESSOR, SELECTOR, with_params_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
 from sklar.table.frames import frame_like
@@ -169,7 +169,7 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
 
     _parameter_constraints = {**SELECTOR, **CLASSIFIER}
 
-    @with_words_of(CopulaSelector.__init__)
+    @with_params_of(CopulaSelector.__init__)
     def __init__(self, *, class_weight: dict[Any, float] | str | None = None, **words: Any) -> None:
         super().__init__(**words)
         self.class_weight = class_weight
@@ -198,7 +198,7 @@ class CopulaSelectorRegressor(RegressorTask, CopulaSelector):
 
     _parameter_constraints = {**SELECTOR, **REGRESSOR}
 
-    @with_words_of(CopulaSelector.__init__)
+    @with_params_of(CopulaSelector.__init__)
     def __init__(self, *, loss: str = "squared", **words: Any) -> None:
         super().__init__(**words)
         self.loss = loss
