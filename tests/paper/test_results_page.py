@@ -45,7 +45,7 @@ def test_published_and_measured_side_by_side(tmp_path):
     write(tmp_path, [row(seed=seed, value=95.0 + seed / 10) for seed in range(3)])
     text = page(tmp_path)
     assert "95.1<small> ±0.2</small>" in text
-    assert '<span class="told">91.77</span>' in text
+    assert '<span class="published">91.77</span>' in text
     assert 'class="ahead' in text
     assert "sklar reproduce table-nola --seeds 3" in text
     assert "abc123" in text

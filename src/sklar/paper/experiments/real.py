@@ -57,7 +57,7 @@ def prepare_real(unit: Unit, device: torch.device) -> None:
 
 
 def real_split(name: str, seed: int, held_out: bool = False) -> Split:
-    """The data set `name`; only ISOLET's split depends on the seed. `held_out`: test on a sixth of the training rows."""
+    """The data set `name`; only ISOLET's split depends on the seed. `held_out`: test on a sixth of training rows."""
     return (_held_out if held_out else _load)(name, 0 if name in SHARED_SPLIT else seed)
 
 
