@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 INK, ACCENT, PAPER = "#1b3a4b", "#d1495b", "#f2efe9"
 TITLES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "isolet": "ISOLET", "digits": "digits (quick)"}
-# Ours and the paper's stand out; the rivals share quieter colours and differ by marker.
+# Ours and the paper's stand out; the baselines share quieter colours and differ by marker.
 STYLES: dict[str, dict[str, Any]] = {
     "sklar": {"color": INK, "linewidth": 3.5, "marker": "o", "zorder": 5},
     "joint-full": {"color": ACCENT, "linewidth": 2.5, "marker": "s", "zorder": 4},

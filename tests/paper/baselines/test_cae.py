@@ -24,8 +24,8 @@ def digits():
 
 @pytest.fixture(scope="module")
 def fitted(digits):
-    words = {"iterations": 1500, "batch_size": 128, "decoder_hidden": 64, "predictor_hidden": 64, "tries": 2}
-    return REGISTRY["cae"](k=K, random_state=0, **words).fit(digits[0], digits[2])
+    params = {"iterations": 1500, "batch_size": 128, "decoder_hidden": 64, "predictor_hidden": 64, "tries": 2}
+    return REGISTRY["cae"](k=K, random_state=0, **params).fit(digits[0], digits[2])
 
 
 def rebuilding_error(train, test, chosen):

@@ -39,7 +39,7 @@ class ExplainedPredictor(PredictsFromMask):
     iterations: Count = 2000
 
     def _explainer(self, seed: int) -> Any:
-        """What explains single rows; built when asked for, from `background_`."""
+        """What explains single rows; built when needed, from `background_`."""
         raise NotImplementedError
 
     def _explain(self, explainer: Any, row: np.ndarray, label: int) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Greedy dynamic feature selection (Covert, Qiu, Lu, Kim, White, Lee, ICML 2023): features one by one.
 
 A policy looks at the features seen so far and names the next; a predictor answers from whatever is seen. The
-policy never sees a feature it has not asked for, so its choice cannot carry what it has not paid for.
+policy never sees a feature it has not acquired, so its choice cannot carry what it has not paid for.
 """
 
 from __future__ import annotations

@@ -67,6 +67,6 @@ def expected_gradients(model: Any, x: Tensor, background: Tensor, between: Tenso
     step = x[:, None] - background  # (n, draws, d)
     points = (background + between * step).requires_grad_(True)
     output = model(points.flatten(0, 1)[None])[0].unflatten(0, points.shape[:2])  # (n, draws, out)
-    asked = output.gather(-1, label[:, None, None].expand(-1, points.shape[1], 1))
-    (gradient,) = torch.autograd.grad(asked.sum(), points)
+    explained = output.gather(-1, label[:, None, None].expand(-1, points.shape[1], 1))
+    (gradient,) = torch.autograd.grad(explained.sum(), points)
     return (step * gradient).mean(1)
