@@ -65,8 +65,8 @@ def test_conditional_noise_has_the_sign_and_the_law(sign):
 def test_quick_syn1():
     X, y, _ = make_synthetic("syn1", n_samples=4000, random_state=0)
     unseen, _, relevant = make_synthetic("syn1", n_samples=2000, random_state=1)
-    params = {"iterations": 800, "warmup": 300, "batch_size": 500, "selector_hidden": 50, "predictor_hidden": 100}
-    masks = REGISTRY["realx"](random_state=0, **params).fit(X, y).select(unseen)
+    params = {"iterations": 400, "warmup": 150, "batch_size": 250, "selector_hidden": 30, "predictor_hidden": 50}
+    masks = REGISTRY["realx"](random_state=0, learning_rate=3e-3, **params).fit(X, y).select(unseen)
     assert true_positive_rate(relevant, masks) > 95
     assert false_discovery_rate(relevant, masks) < 10
 
