@@ -101,6 +101,22 @@ def test_a_trial_of_a_figure_is_left_out(tmp_path):
     assert "figure-psd" not in page(tmp_path)
 
 
+def test_a_page_that_fails_leaves_the_one_before(tmp_path, monkeypatch):
+    write(tmp_path, [row()])
+    before = page(tmp_path)
+    monkeypatch.setattr("sklar.atomic.os.replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        page(tmp_path)
+    assert (tmp_path / "page/index.html").read_text(encoding="utf-8") == before
+    assert [path.name for path in (tmp_path / "page").iterdir()] == ["index.html"]
+
+
+def test_the_template_is_part_of_the_package():
+    from importlib.resources import files
+
+    assert "{% for section in sections %}" in (files("sklar.paper") / "templates/results.html.j2").read_text()
+
+
 def test_no_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         write_results_page(tmp_path / "none", tmp_path / "x.html")

@@ -15,14 +15,25 @@ from typing import Any
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 
-RENAMED_OVERRIDES = {"aside": "held_out"}  # as older rows have them -> as they are called now
+RENAMED = {"aside": "held_out"}  # overrides as older rows and commands have them -> as they are called now
 KEY_FIELDS = ("method", "dataset", "setting", "k", "seed", "metric", "quick", "overrides")
+
+
+def present_names(overrides: dict[str, Any]) -> dict[str, Any]:
+    """Overrides under the names that they have now.
+
+    Examples
+    --------
+    >>> present_names({"aside": True, "n_trees": 5})
+    {'held_out': True, 'n_trees': 5}
+    """
+    return {RENAMED.get(name, name): value for name, value in overrides.items()}
 
 
 def key_of(row: Row) -> Key:
     """What a row measured. The experiment is not part of it: tables share their cells."""
-    overrides = {RENAMED_OVERRIDES.get(name, name): value for name, value in (row.get("overrides") or {}).items()}
-    return tuple(json.dumps({**row, "overrides": overrides}.get(field), sort_keys=True) for field in KEY_FIELDS)
+    named = {**row, "overrides": present_names(row.get("overrides") or {})}
+    return tuple(json.dumps(named.get(field), sort_keys=True) for field in KEY_FIELDS)
 
 
 def read_rows(folder: str | Path) -> list[Row]:

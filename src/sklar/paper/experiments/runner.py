@@ -17,7 +17,7 @@ from sklar.paper.experiments import environment
 from sklar.paper.experiments.figure_data import make_figure
 from sklar.paper.experiments.real import measure_real, prepare_real
 from sklar.paper.experiments.request import Request
-from sklar.paper.experiments.rows import Row, RowFile, key_of
+from sklar.paper.experiments.rows import Row, RowFile, key_of, present_names
 from sklar.paper.experiments.specs import Method, Spec
 from sklar.paper.experiments.synthetic import measure_synthetic
 from sklar.paper.experiments.units import Cell, Measured, Unit, cells_of, units_of
@@ -55,7 +55,7 @@ def reproduce(
         on training rows held out from every fit, of real data: what chooses a setting must not see test rows
     jobs : processes, on a CPU
     """
-    request = Request(name, seeds, device, quick, methods, datasets, ks, overrides or {})
+    request = Request(name, seeds, device, quick, methods, datasets, ks, present_names(overrides or {}))
     where, folder, specs = resolve_device(device), Path(out), request.specs()
     with RowFile(folder / f"rows-{name}.jsonl") as file:
         for spec in specs:
