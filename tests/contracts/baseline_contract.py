@@ -39,6 +39,12 @@ class BaselineContract:
     package: ClassVar[str | None] = None  # the optional package it cannot do without
     n_asked: ClassVar[int] = N_ROWS  # rows that are scored; fewer for those that take long over a row
 
+    fits: ClassVar[dict[int | None, Any]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.fits = {}
+
     @pytest.fixture(autouse=True)
     def package_or_skip(self, request):
         """Without its package, the only thing to test is what the baseline says about that."""
@@ -52,13 +58,19 @@ class BaselineContract:
         """What `fit` is given beside X and y."""
         return {}
 
-    def fitted(self, n_classes: int | None = 2, **params: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    def fit_once(self, n_classes: int | None = 2, **params: Any) -> tuple[Any, np.ndarray, np.ndarray]:
         """A fitted baseline, and the rows and target to ask it about."""
         X, y = make_table(n_classes)
         return self.make(**params).fit(X, y, **self.fit_params(X)), X[: self.n_asked], y[: self.n_asked]
 
+    def fitted(self, n_classes: int | None = 2) -> tuple[Any, np.ndarray, np.ndarray]:
+        """The same, from a fit that the tests of a class share: for those that only ask."""
+        if n_classes not in self.fits:
+            self.fits[n_classes] = self.fit_once(n_classes)
+        return self.fits[n_classes]
+
     def test_shapes_and_types(self, global_seeds_untouched):
-        baseline, X, _ = self.fitted()
+        baseline, X, _ = self.fit_once()
         scores, masks = baseline.scores(X), baseline.select(X)
         assert isinstance(baseline, Baseline)
         assert scores.shape == X.shape
@@ -100,12 +112,12 @@ class BaselineContract:
             twin.scores(X)
 
     def test_seed_fixes_the_result(self, global_seeds_untouched):
-        (one, X, _), (two, _, _) = self.fitted(), self.fitted()
+        (one, X, _), (two, _, _) = self.fit_once(), self.fit_once()
         np.testing.assert_array_equal(one.scores(X), two.scores(X))
         np.testing.assert_array_equal(one.scores(X), one.scores(X))
         np.testing.assert_array_equal(one.select(X), two.select(X))
         if self.depends_on_seed:
-            other, _, _ = self.fitted(random_state=1)
+            other, _, _ = self.fit_once(random_state=1)
             assert not np.array_equal(one.scores(X), other.scores(X))
 
     def test_frames_keep_names(self):
@@ -193,7 +205,7 @@ class BaselineContract:
             return
         without_packages(self.package)
         with pytest.raises(ImportError, match=r'pip install "sklar\[baselines\]"'):
-            self.fitted()
+            self.fit_once()
 
 
 class NetworkContract(BaselineContract):
@@ -236,16 +248,16 @@ class NetworkContract(BaselineContract):
             assert baseline.predict(X[: self.n_asked]).shape == (self.n_asked,)
 
     def test_progress_only_when_verbose(self, capsys):
-        self.fitted()
+        self.fit_once()
         assert capsys.readouterr().err == ""
-        self.fitted(verbose=True)
+        self.fit_once(verbose=True)
         assert "/" in capsys.readouterr().err
 
     def test_cuda_without_cuda_is_a_clear_error(self):
         import torch
 
         if torch.cuda.is_available():
-            assert self.fitted(device="cuda")[0].select(make_table()[0]).any()
+            assert self.fit_once(device="cuda")[0].select(make_table()[0]).any()
             return
         with pytest.raises(ValueError, match="no CUDA device"):
-            self.fitted(device="cuda")
+            self.fit_once(device="cuda")

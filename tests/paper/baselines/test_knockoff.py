@@ -75,7 +75,7 @@ def test_fdr_stays_at_q(gaps):
     The mean share may exceed q by three of its standard errors: were the rate exactly q, a false alarm in 740
     fresh seeds; the theorem says at most q. The power must be high too, or selecting nothing would pass.
     """
-    n, d, true = 200, 30, 10
+    n, d, true = 200, 20, 8
     shares, powers = [], []
     for seed in range(50):
         rng = np.random.default_rng(seed)
