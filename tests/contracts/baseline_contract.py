@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 
 from sklar.paper.baselines import REGISTRY
 from sklar.paper.baselines.base import Baseline
+from sklar.params import check_params
 
 N_ROWS, N_FEATURES = 80, 5
 
@@ -110,6 +111,14 @@ class BaselineContract:
         assert twin.get_params() == baseline.get_params()
         with pytest.raises(NotFittedError):
             twin.scores(X)
+
+    def test_every_parameter_has_a_constraint_that_its_default_meets(self):
+        baseline = REGISTRY[self.name]
+        assert set(baseline._parameter_constraints) == set(baseline().get_params())
+        check_params(baseline())
+        for name in baseline().get_params():
+            with pytest.raises(ValueError, match=f"The '{name}' parameter of {baseline.__name__}"):
+                check_params(baseline(**{name: object()}))
 
     def test_seed_fixes_the_result(self, global_seeds_untouched):
         (one, X, _), (two, _, _) = self.fit_once(), self.fit_once()

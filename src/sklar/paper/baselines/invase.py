@@ -17,7 +17,7 @@ from sklar.params import Count, NonNegative, Positive
 
 
 class ActorAndCritics(nn.Module):
-    """The three networks; the baseline may be absent."""
+    """The three networks; the baseline network may be absent."""
 
     def __init__(self, actor: nn.Module, critic: nn.Module, baseline: nn.Module | None) -> None:
         super().__init__()
@@ -25,7 +25,7 @@ class ActorAndCritics(nn.Module):
 
 
 class Invase(PredictsFromMask):
-    """Instance-wise selection by an actor, a critic and a baseline.
+    """Instance-wise selection by an actor, a critic and a baseline network.
 
     Takes the parameters of `NetworkBaseline` too.
 
