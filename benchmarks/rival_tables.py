@@ -40,8 +40,8 @@ def found(method: str, rows: list[Row]) -> list[str]:
     cells = [of_dataset(rows, name) for name in SYNTHETIC_NAMES]
     lines = [table_line([f"`{method}`", *(f"{mean(c, 'tpr'):.1f}/{mean(c, 'fdr'):.1f}" if c else "" for c in cells)])]
     if any(row["published_tpr"] is not None for row in rows):
-        told = [f"*{c[0]['published_tpr']:.1f}/{c[0]['published_fdr']:.1f}*" if c else "" for c in cells]
-        lines.append(table_line(["*published*", *told]))
+        printed = [f"*{c[0]['published_tpr']:.1f}/{c[0]['published_fdr']:.1f}*" if c else "" for c in cells]
+        lines.append(table_line(["*published*", *printed]))
     return lines
 
 

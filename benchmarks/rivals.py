@@ -6,7 +6,7 @@
     python benchmarks/rivals.py --table rows.jsonl more.jsonl   # the tables of docs/baselines.md, from rows
 
 One JSON row a fit is appended to --out; rows that are there already are not measured again. Train and test rows
-are different draws. Methods that need the number of features are told it (K below), as in the published tables.
+are different draws. Methods that need the number of features are given it, as in the published tables.
 On a GPU a network's fits of one dimension (and k) train side by side (--stack); a fit's seconds are then its share.
 """
 
@@ -27,9 +27,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.paper.baselines import REGISTRY
-from sklar.paper.experiments.cells import STACKED_RIVALS
-from sklar.paper.experiments.results import published as told
-from sklar.paper.experiments.synthetic import SLOW_TO_ASK, TOLD_K, TOLD_K_AT_SELECT, TOLD_TRUTH, Draw, K
+from sklar.paper.experiments.results import published as published_numbers
+from sklar.paper.experiments.synthetic import NEEDS_K, NEEDS_K_AT_SELECT, NEEDS_TRUTH, Draw, K, rows_to_select
+from sklar.paper.experiments.units import STACKED_BASELINES
 from sklar.training.engine.runtime import DEVICES, resolve_device
 
 sys.path.insert(0, str(Path(__file__).parent))  # also when it is not run as a script
@@ -37,7 +37,7 @@ from rival_tables import tables
 
 Rows = tuple[np.ndarray, np.ndarray]  # a table and its target
 
-# Words by preset. "full" is every class's default: the published settings. "one-core" trains for less long.
+# Parameters by preset. "full" is every class's default: the published settings. "one-core" trains for less long.
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "full": {},
     "one-core": {
@@ -63,7 +63,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     },
 }
 # Train side by side. NOLA does not: its fits stop early, each at its own time.
-STACKED = (*STACKED_RIVALS, "invase-minus", "realx")
+STACKED = (*STACKED_BASELINES, "invase-minus", "realx")
 # rows to train on, rows to test on
 SIZES = {"full": (10_000, 10_000), "one-core": (10_000, 10_000), "quick": (500, 500)}
 
@@ -73,9 +73,10 @@ PUBLISHED_TABLES = {11: "table-11d", 100: "table-100d"}
 
 def published(method: str, dataset: str, d: int) -> tuple[float | None, float | None]:
     """The published TPR and FDR of one cell, or two Nones."""
-    rows = {row.lower(): row for table, row, _ in told() if table == PUBLISHED_TABLES.get(d)}
-    cells = [told().get((PUBLISHED_TABLES.get(d), rows.get(method), f"{dataset} {what}")) for what in ("TPR", "FDR")]
-    return cells[0], cells[1]
+    rows = {row.lower(): row for table, row, _ in published_numbers() if table == PUBLISHED_TABLES.get(d)}
+    table, row = PUBLISHED_TABLES.get(d), rows.get(method)
+    tpr, fdr = (published_numbers().get((table, row, f"{dataset} {what}")) for what in ("TPR", "FDR"))
+    return tpr, fdr
 
 
 class Cell(NamedTuple):
@@ -87,17 +88,17 @@ class Cell(NamedTuple):
     seed: int
 
 
-def words_of(cell: Cell, preset: str) -> dict[str, Any]:
-    """The words a rival is made with, but its seed and device."""
-    told_k = {"k": K[cell.dataset]} if cell.method in TOLD_K else {}
-    return {**PRESETS[preset].get(cell.method, {}), **told_k}
+def params_of(cell: Cell, preset: str) -> dict[str, Any]:
+    """The parameters of a baseline, but its seed and device."""
+    given_k = {"k": K[cell.dataset]} if cell.method in NEEDS_K else {}
+    return {**PRESETS[preset].get(cell.method, {}), **given_k}
 
 
 def groups(cells: list[Cell], preset: str, most: int) -> Iterator[list[Cell]]:
-    """Cells to train side by side: of one method, dimension and words, at most so many; those that cannot, alone."""
+    """Cells to train side by side: of one method, dimension and parameters, at most so many; others alone."""
     together: dict[Any, list[Cell]] = {}
     for cell in cells:
-        alike = words_of(cell, preset).get("k") if cell.method in STACKED else (cell.dataset, cell.seed)
+        alike = params_of(cell, preset).get("k") if cell.method in STACKED else (cell.dataset, cell.seed)
         together.setdefault((cell.method, cell.d, alike), []).append(cell)
     for group in together.values():
         yield from (group[first : first + most] for first in range(0, len(group), most))
@@ -115,15 +116,15 @@ class Fits(NamedTuple):
 def fit(group: list[Cell], train: list[Draw], preset: str, device: str) -> Fits:
     """Fit the rivals of one group: a single cell alone, several side by side."""
     method, seeds = group[0].method, [cell.seed for cell in group]
-    words = words_of(group[0], preset)
+    params = params_of(group[0], preset)
     where = resolve_device(device).type if "device" in REGISTRY[method]().get_params(deep=False) else None
-    rival = REGISTRY[method](random_state=seeds[0], **words, **({"device": where} if where else {}))
+    rival = REGISTRY[method](random_state=seeds[0], **params, **({"device": where} if where else {}))
     start, cpu = time.perf_counter(), time.process_time()
     if len(group) > 1:
         rivals = rival.fit_problems([(X, y) for X, y, _ in train], seeds)
     else:
         ((X, y, truth),) = train
-        rivals = [rival.fit(X, y, **({"relevant": truth} if method in TOLD_TRUTH else {}))]
+        rivals = [rival.fit(X, y, **({"relevant": truth} if method in NEEDS_TRUTH else {}))]
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     return Fits(rivals, where or "cpu", seconds / len(group), cpu / len(group))
 
@@ -138,26 +139,26 @@ def measure(group: list[Cell], preset: str, device: str) -> Iterator[dict[str, A
     for cell, rival, (X, y, _) in zip(group, fits.rivals, train, strict=True):
         test = make_synthetic(cell.dataset, n_test, cell.d, random_state=10_000 + cell.seed)
         answers = scored(cell, rival, (X, y), test, quick=preset == "quick")
-        told_tpr, told_fdr = published(cell.method, cell.dataset, cell.d)
+        printed_tpr, printed_fdr = published(cell.method, cell.dataset, cell.d)
         yield {
             **cell._asdict(),
             "preset": preset,
-            "words": words_of(cell, preset),
+            "words": params_of(cell, preset),  # rows keep the name they began with
             **answers,
             "device": fits.device,
             "side_by_side": len(group),
             "fit_seconds": fits.seconds,
             "fit_cpu_seconds": fits.cpu_seconds,
-            "published_tpr": told_tpr,
-            "published_fdr": told_fdr,
+            "published_tpr": printed_tpr,
+            "published_fdr": printed_fdr,
         }
 
 
 def scored(cell: Cell, rival: Any, train: Rows, test: Draw, quick: bool) -> dict[str, Any]:
     """How well a fitted rival selects and predicts on the test rows, and how long it takes to select."""
     unseen, target, relevant = test
-    at_select = {"k": K[cell.dataset]} if cell.method in TOLD_K_AT_SELECT else {}
-    asked = slice(0, (20 if quick else SLOW_TO_ASK[cell.method]) if cell.method in SLOW_TO_ASK else None)
+    at_select = {"k": K[cell.dataset]} if cell.method in NEEDS_K_AT_SELECT else {}
+    asked = rows_to_select(cell.method, quick)
     start = time.process_time()
     masks = rival.select(unseen[asked], **at_select)
     select_seconds = time.process_time() - start
@@ -186,11 +187,11 @@ def accuracy_of(rival: Any, train: Rows, test: Rows, at_select: dict[str, int]) 
 def line(row: dict[str, Any]) -> str:
     """A row for a person to read."""
     known = row["published_tpr"] is not None
-    told = f"published {row['published_tpr']:5.1f}/{row['published_fdr']:4.1f}" if known else ""
+    printed = f"published {row['published_tpr']:5.1f}/{row['published_fdr']:4.1f}" if known else ""
     return (
         f"{row['method']:15} {row['dataset']} d={row['d']:<4} seed={row['seed']} "
         f"TPR/FDR {row['tpr']:5.1f}/{row['fdr']:4.1f}  accuracy {row['accuracy']:4.1f}  "
-        f"fit {row['fit_cpu_seconds']:7.1f} s  select {row['select_ms_per_row']:8.4f} ms  {told}"
+        f"fit {row['fit_cpu_seconds']:7.1f} s  select {row['select_ms_per_row']:8.4f} ms  {printed}"
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import sklar
 from sklar.table.files import TableError, read_table
-from sklar.workflow import answer_file, fit_file, guess_task, run_benchmarks
+from sklar.workflow import answer_file, fit_file, guess_task
 from tests.helpers import QUICK, toy_rows
 
 WORDS = {**QUICK, "penalty": 0.01}
@@ -129,15 +129,3 @@ def test_a_refused_fit_keeps_the_old_model(frame, tmp_path):
     with pytest.raises(ValueError, match="column 'c' contains infinity"):
         fit_file(save(frame, tmp_path / "t.csv"), "label", str(model), ignore=["id"], echo=silent, **WORDS)
     assert model.read_bytes() == before
-
-
-def test_the_benchmarks_run_from_a_clone(capsys):
-    run_benchmarks((3,), "cpu", quick=True)
-    assert "| d | sklar | Cholesky | ratio | target |" in capsys.readouterr().out
-
-
-def test_without_a_clone_the_benchmarks_say_where_they_are(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sklar, "__file__", str(tmp_path / "a" / "b" / "__init__.py"))
-    with pytest.raises(FileNotFoundError, match="in a clone of the repository"):
-        run_benchmarks()

@@ -128,38 +128,6 @@ def report_file(
     return write_report(estimator.fitted_, X, y, out, progress=echo, **params)
 
 
-def report_results(folder: str, out: str, *, echo: Callable[[str], object] = print) -> None:
-    """Draw the figures of a folder of rows that `sklar reproduce` wrote, and write the page of its results."""
-    from sklar.paper.results_page import write_results_page
-
-    write_results_page(folder, out)
-    echo(f"wrote {out}")
-
-
-def run_benchmarks(lines: Iterable[int] = (), device: str = "auto", quick: bool = False) -> None:
-    """Run the benchmarks of the repository that this package was installed from, or that is the present folder.
-
-    All seven lines, or those given; each prints a table of ratios.
-    """
-    import importlib.util
-
-    import sklar
-
-    places = [folder / "benchmarks" / "run.py" for folder in (Path(sklar.__file__).parents[2], Path.cwd())]
-    script = next((place for place in places if place.is_file()), None)
-    if script is None:
-        raise FileNotFoundError(
-            "the benchmarks are not part of the installed package: run `sklar bench` in a clone of the repository"
-        )
-    specification = importlib.util.spec_from_file_location("sklar_benchmarks", script)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    chosen = ["--lines", *map(str, lines)] if lines else []
-    module.main([*chosen, "--device", device, *(["--quick"] if quick else [])])
-
-
 def guess_task(y: np.ndarray) -> str:
     """Text and few whole numbers are classes; everything else is a quantity.
 

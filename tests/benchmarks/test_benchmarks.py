@@ -1,10 +1,10 @@
 """Each benchmark runs, prints its table and measures its rivals; no test asserts a time."""
 
 import json
-import os
 import re
-import subprocess
+import runpy
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,21 @@ import pytest
 FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
 
 
-def run_quick(name, *words):
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, str(FOLDER / f"{name}.py"), "--quick", *words]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+@pytest.fixture
+def run_quick(monkeypatch, capsys):
+    """Runs a benchmark as a script, but in this process, which has torch and scikit-learn loaded already."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")  # of its child processes
+
+    def run(name, *arguments):
+        path = str(FOLDER / f"{name}.py")
+        monkeypatch.setattr(sys, "argv", [path, "--quick", *arguments])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of LIME and SHAP, on import
+            runpy.run_path(path, run_name="__main__")
+        return capsys.readouterr().out
+
+    return run
 
 
 def ratios(output):
@@ -34,7 +45,7 @@ HEADS = {
 
 
 @pytest.mark.parametrize("number", HEADS)
-def test_every_line_of_the_run(number):
+def test_every_line_of_the_run(number, run_quick):
     if number == 5:
         pytest.importorskip("lime")
         pytest.importorskip("shap")
@@ -64,7 +75,7 @@ def test_the_full_rank_rival_computes_the_same(monkeypatch):
         torch.testing.assert_close(mine, theirs)
 
 
-def test_branches(monkeypatch):
+def test_branches(monkeypatch, run_quick):
     assert re.search(r"\| four \| 15 \| 0 \| \d+\.\d/\d+\.\d \|", run_quick("branches"))
     monkeypatch.syspath_prepend(str(FOLDER))
     import branches
@@ -75,7 +86,7 @@ def test_branches(monkeypatch):
     assert (relevant[:, 2] == (X[:, -1] > 1.3)).all()
 
 
-def test_bench_copula():
+def test_bench_copula(run_quick):
     output = run_quick("bench_copula")
     assert "| d | sklar | Cholesky | ratio | target |" in output
     assert len(ratios(output)) == 2
@@ -111,7 +122,7 @@ def test_the_rival_draws_what_the_paper_says(monkeypatch):
         ("dependence", "difference"),
     ],
 )
-def test_the_benchmarks_of_honest_training(name, line, tmp_path):
+def test_the_benchmarks_of_honest_training(name, line, tmp_path, run_quick):
     assert line in run_quick(name, "--out", str(tmp_path / "rows.jsonl"))
     rows = [json.loads(text) for text in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert rows

@@ -9,11 +9,11 @@ from tests.cli.commands import run
 
 
 def test_reproduce_and_report(tmp_path):
-    words = ["--quick", "--device", "cpu", "--out", tmp_path, "--method", "tree", "--set", "n_trees=5"]
-    result = run("reproduce", "table-11d", *words[:-2])
+    arguments = ["--quick", "--device", "cpu", "--out", tmp_path, "--method", "tree", "--set", "n_trees=5"]
+    result = run("reproduce", "table-11d", *arguments[:-2])
     assert result.exit_code == 0, result.output
     assert "2 of 2 cells" in result.stderr
-    trial = run("reproduce", "table-11d", *words, "--json")  # which the page leaves out
+    trial = run("reproduce", "table-11d", *arguments, "--json")  # which the page leaves out
     assert json.loads(trial.stdout) == {"name": "table-11d", "out": str(tmp_path)}
     result = run("report", tmp_path, "--out", tmp_path / "index.html")
     assert result.exit_code == 0, result.output

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
-from sklearn.utils._param_validation import Interval, StrOptions
 
 import sklar
+from sklar.params import Interval, StrOptions
 from tests.helpers import four, quick, toy_rows, toy_target
 
 # Constructor words.

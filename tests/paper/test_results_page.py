@@ -45,7 +45,7 @@ def test_published_and_measured_side_by_side(tmp_path):
     write(tmp_path, [row(seed=seed, value=95.0 + seed / 10) for seed in range(3)])
     text = page(tmp_path)
     assert "95.1<small> ±0.2</small>" in text
-    assert '<span class="told">91.77</span>' in text
+    assert '<span class="published">91.77</span>' in text
     assert 'class="ahead' in text
     assert "sklar reproduce table-nola --seeds 3" in text
     assert "abc123" in text
@@ -99,6 +99,22 @@ def test_a_trial_of_a_figure_is_left_out(tmp_path):
     write(tmp_path, [row()])
     (tmp_path / "figure-psd.json").write_text(figure("figure-psd", [], overrides={"rank": 2}))
     assert "figure-psd" not in page(tmp_path)
+
+
+def test_a_page_that_fails_leaves_the_one_before(tmp_path, monkeypatch):
+    write(tmp_path, [row()])
+    before = page(tmp_path)
+    monkeypatch.setattr("sklar.atomic.os.replace", lambda *paths: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        page(tmp_path)
+    assert (tmp_path / "page/index.html").read_text(encoding="utf-8") == before
+    assert [path.name for path in (tmp_path / "page").iterdir()] == ["index.html"]
+
+
+def test_the_template_is_part_of_the_package():
+    from importlib.resources import files
+
+    assert "{% for section in sections %}" in (files("sklar.paper") / "templates/results.html.j2").read_text()
 
 
 def test_no_folder(tmp_path):

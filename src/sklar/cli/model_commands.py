@@ -166,11 +166,13 @@ def report(
     sklar report model.sklar new.csv --target y --out report.html
     sklar report results/ --out results/index.html
     """
-    from sklar.workflow import report_file, report_results
+    from sklar.paper.results_page import write_results_page
+    from sklar.workflow import report_file
 
     echo = silent if quiet else note
     if Path(model).is_dir():
-        report_results(model, out, echo=echo)
+        write_results_page(model, out)
+        echo(f"wrote {out}")
     elif data is None or target is None:
         raise click.UsageError(f"Missing {'argument DATA' if data is None else 'option --target'}.")
     else:

@@ -1,4 +1,4 @@
-"""Commands of the paper: its demonstration, its tables and figures measured anew, and the claims about speed."""
+"""Commands of the paper: its demonstration, its tables and figures measured again, and the claims about speed."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def demo(out: str, samples: int, quiet: bool, as_json: bool) -> None:
 
 
 def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
-    """WORD=VALUE pairs; a value is a number, true, false, null or text."""
+    """NAME=VALUE pairs; a value is a number, true, false, null or text."""
     found: dict[str, Any] = {}
     for pair in given:
-        word, equals, text = pair.partition("=")
-        if not word or not equals:
-            raise click.BadParameter(f"{pair!r} is not WORD=VALUE", ctx=ctx, param=param)
+        name, equals, text = pair.partition("=")
+        if not name or not equals:
+            raise click.BadParameter(f"{pair!r} is not NAME=VALUE", ctx=ctx, param=param)
         try:
-            found[word] = json.loads(text)
+            found[name] = json.loads(text)
         except ValueError:
-            found[word] = text
+            found[name] = text
     return found
 
 
@@ -53,11 +53,15 @@ def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
 @click.option("--dataset", "datasets", multiple=True, help="Only this data set; may be repeated.")
 @click.option("--k", "ks", type=int, multiple=True, help="Only this number of features; may be repeated.")
 @click.option(
-    "--set", "overrides", multiple=True, callback=_settings, help="WORD=VALUE for a trial; kept off the page."
+    "--set",
+    "overrides",
+    multiple=True,
+    callback=_settings,
+    help="NAME=VALUE for a trial, which stays off the page.",
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes, on a CPU.")
 @AS_JSON
-def reproduce(name: str, out: str, as_json: bool, **words: Any) -> None:
+def reproduce(name: str, out: str, as_json: bool, **params: Any) -> None:
     """Measure a table or figure of the paper: NAME, or "all". Goes on where an earlier run stopped.
 
     \b
@@ -70,7 +74,7 @@ def reproduce(name: str, out: str, as_json: bool, **words: Any) -> None:
     from sklar.paper.experiments.runner import reproduce as run
 
     try:
-        run(name, out=out, echo=note, **words)
+        run(name, out=out, echo=note, **params)
     except KeyboardInterrupt:
         note(f"interrupted: what was measured so far is in {out}; the same command goes on")
         click.get_current_context().exit(130)
@@ -90,6 +94,6 @@ def bench(lines: tuple[int, ...], device: str, quick: bool) -> None:
     sklar bench --quick
     sklar bench --line 1 --line 2 --device cuda
     """
-    from sklar.workflow import run_benchmarks
+    from sklar.paper.bench import run_benchmarks
 
     run_benchmarks(lines, device, quick)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
-import tempfile
 import urllib.request
 import zipfile
 import zlib
 from collections.abc import Callable
 from pathlib import Path
+
+from sklar.atomic import replace_file
 
 FOLDER_VARIABLE = "SKLAR_DATA"
 TIMEOUT_SECONDS = 60
@@ -85,9 +86,7 @@ def keep(name: str, content: bytes) -> None:
     """Pack a file into the cache, whole or not at all."""
     target = cache_folder() / f"{name}.gz"
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=target.parent, delete=False) as file:
-        file.write(gzip.compress(content))
-    os.replace(file.name, target)
+    replace_file(target, gzip.compress(content))
 
 
 def _missing(name: str) -> str:

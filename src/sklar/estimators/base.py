@@ -6,7 +6,7 @@ from collections.abc import Callable
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
@@ -21,6 +21,7 @@ from sklar.explain import Explanation, explain
 from sklar.export.model_file import write_fitted
 from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
+from sklar.params import check_params
 from sklar.report.explorer import to_stderr, write_report
 from sklar.table.adapter import adapt
 from sklar.table.schema import Schema, read_training_table
@@ -31,7 +32,7 @@ from sklar.training.engine.runtime import resolve_device, spawn_seeds
 class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
     """Everything but the task (classifier, regressor) and the mask (selector, ranker)."""
 
-    fitted_: FittedModel  # all that fit leaves behind
+    fitted_: ClassVar[FittedModel]  # all that fit leaves behind, of each instance
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn which features decide each row.
@@ -48,7 +49,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         -------
         self
         """
-        self._validate_params()
+        check_params(self)
         params, device = self.get_params(deep=False), resolve_device(self.device)
         table = read_training_table(X, y, sample_weight, type(self).__name__, params.get("loss") == "cox")
         schema = Schema.of(table, params)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Real
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from sklar.estimators.base import CopulaEstimator
-from sklar.estimators.parameters import CLASSIFIER, RANKER, REGRESSOR, with_params_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
+from sklar.params import Count, Interval, NonNegative
 
 DEFAULT_K = 10
 
@@ -17,16 +18,9 @@ DEFAULT_K = 10
 class CopulaRanker(CopulaEstimator):
     """What both rankers share."""
 
-    _parameter_constraints = RANKER
-
-    @with_params_of(CopulaEstimator.__init__)
-    def __init__(
-        self, *, k: int | None = None, step_exponent: float = 0.0, correlation_strength: float = 1.0, **params: Any
-    ) -> None:
-        super().__init__(**params)
-        self.k = k
-        self.step_exponent = step_exponent
-        self.correlation_strength = correlation_strength
+    k: Count | None = None
+    step_exponent: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.0
+    correlation_strength: NonNegative = 1.0
 
     def rank(self, X: Any) -> np.ndarray:
         """The k features that decide each row, best first, as column numbers: int (n, k).
@@ -85,12 +79,7 @@ class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
     ((300, 2), {2})
     """
 
-    _parameter_constraints = {**RANKER, **CLASSIFIER}
-
-    @with_params_of(CopulaRanker.__init__)
-    def __init__(self, *, class_weight: dict[Any, float] | str | None = None, **params: Any) -> None:
-        super().__init__(**params)
-        self.class_weight = class_weight
+    class_weight: dict[Any, float] | Literal["balanced"] | None = None
 
 
 class CopulaRankerRegressor(RegressorTask, CopulaRanker):
@@ -108,9 +97,4 @@ class CopulaRankerRegressor(RegressorTask, CopulaRanker):
     (200, 1)
     """
 
-    _parameter_constraints = {**RANKER, **REGRESSOR}
-
-    @with_params_of(CopulaRanker.__init__)
-    def __init__(self, *, loss: str = "squared", **params: Any) -> None:
-        super().__init__(**params)
-        self.loss = loss
+    loss: Literal["squared", "poisson", "cox"] = "squared"

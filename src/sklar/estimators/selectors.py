@@ -3,34 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from numpy.typing import ArrayLike
 
 from sklar.estimators.base import CopulaEstimator
-from sklar.estimators.parameters import CLASSIFIER, REGRESSOR, SELECTOR, with_params_of
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
+from sklar.params import NonNegative, at_least
+
+Prices = Annotated[Mapping[str | int, float] | ArrayLike | None, None, dict, "array-like"]
 
 
 class CopulaSelector(CopulaEstimator):
     """What both selectors share."""
 
-    _parameter_constraints = SELECTOR
-
-    @with_params_of(CopulaEstimator.__init__)
-    def __init__(
-        self,
-        *,
-        penalty: float | str = "auto",
-        costs: Mapping[str | int, float] | ArrayLike | None = None,
-        min_features: int = 0,
-        **params: Any,
-    ) -> None:
-        super().__init__(**params)
-        self.penalty = penalty
-        self.costs = costs
-        self.min_features = min_features
+    penalty: Literal["auto"] | NonNegative = "auto"
+    costs: Prices = None
+    min_features: Annotated[int, at_least(0)] = 0
 
     def _features_per_row(self, gates: Gates) -> None:
         if self.min_features > gates.n:
@@ -114,12 +104,7 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     (300, 11)
     """
 
-    _parameter_constraints = {**SELECTOR, **CLASSIFIER}
-
-    @with_params_of(CopulaSelector.__init__)
-    def __init__(self, *, class_weight: dict[Any, float] | str | None = None, **params: Any) -> None:
-        super().__init__(**params)
-        self.class_weight = class_weight
+    class_weight: dict[Any, float] | Literal["balanced"] | None = None
 
 
 class CopulaSelectorRegressor(RegressorTask, CopulaSelector):
@@ -143,9 +128,4 @@ class CopulaSelectorRegressor(RegressorTask, CopulaSelector):
     (200,)
     """
 
-    _parameter_constraints = {**SELECTOR, **REGRESSOR}
-
-    @with_params_of(CopulaSelector.__init__)
-    def __init__(self, *, loss: str = "squared", **params: Any) -> None:
-        super().__init__(**params)
-        self.loss = loss
+    loss: Literal["squared", "poisson", "cox"] = "squared"

@@ -1,1 +1,1 @@
-"""The paper's bench, apart from the product: its data, its rivals, its tables and figures measured anew."""
+"""The paper's bench, apart from the product: its data, the baselines, its tables and figures measured again."""

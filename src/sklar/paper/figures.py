@@ -9,14 +9,14 @@ import numpy as np
 from sklar.paper.data.idx import FASHION_LABELS
 from sklar.paper.experiments.results import METRIC_LABELS, Summary, summaries
 from sklar.paper.experiments.rows import Row
-from sklar.paper.experiments.specs import spec_of
+from sklar.paper.experiments.specs import Spec, spec_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, ACCENT, PAPER = "#1b3a4b", "#d1495b", "#f2efe9"
 TITLES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "isolet": "ISOLET", "digits": "digits (quick)"}
-# Ours and the paper's stand out; the rivals share quieter colours and differ by marker.
+# Ours and the paper's stand out; the baselines share quieter colours and differ by marker.
 STYLES: dict[str, dict[str, Any]] = {
     "sklar": {"color": INK, "linewidth": 3.5, "marker": "o", "zorder": 5},
     "joint-full": {"color": ACCENT, "linewidth": 2.5, "marker": "s", "zorder": 4},
@@ -30,9 +30,18 @@ STYLES: dict[str, dict[str, Any]] = {
     "forest": {"color": "#7f7f7f", "marker": ">", "linestyle": "-."},
     "boosting": {"color": "#7f7f7f", "marker": "*", "linestyle": "-"},
 }
+LINE = {"linewidth": 1.8, "elinewidth": 1.2, "markersize": 8, "capsize": 3}
 CLASS_COLOURS = (
     "#1f4e79", "#e07a1f", "#3a9144", "#c8102e", "#7b52ab", "#7d4f39", "#e377c2", "#6b6b6b", "#b8a50b", "#16a3b8",
 )  # fmt: skip
+
+CLASS_NAME: dict[str, Any] = {
+    "ha": "center",
+    "va": "center",
+    "fontsize": 16,
+    "weight": "bold",
+    "bbox": {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
+}
 
 
 def accuracy_figure(rows: list[Row], quick: bool) -> Figure:
@@ -41,36 +50,35 @@ def accuracy_figure(rows: list[Row], quick: bool) -> Figure:
 
     spec, found = spec_of("figure-accuracy", quick), summaries(rows)
     datasets = [name for name in spec.datasets if any(key[1] == name for key in found)]
-    figure, axes = plt.subplots(
-        2, len(datasets), figsize=(max(7.0, 4.6 * len(datasets)), 9), sharex=True, layout="constrained", squeeze=False
-    )
+    size = (max(7.0, 4.6 * len(datasets)), 9)
+    figure, axes = plt.subplots(2, len(datasets), figsize=size, sharex=True, layout="constrained", squeeze=False)
     for row, metric in zip(axes, ("accuracy", "evalx"), strict=True):
         for ax, dataset in zip(row, datasets, strict=True):
-            for method in spec.methods:
-                points = {k: found.get((method.name, dataset, spec.setting, k, metric)) for k in spec.ks}
-                measured = {k: point for k, point in points.items() if point}
-                if measured:
-                    ax.errorbar(
-                        list(measured),
-                        [point.mean for point in measured.values()],
-                        np.transpose([_interval(point) for point in measured.values()]),
-                        label=method.label,
-                        **{"linewidth": 1.8, "elinewidth": 1.2, "markersize": 8, "capsize": 3, **STYLES[method.name]},
-                    )
-            ax.set_title(f"{TITLES[dataset]}, {_judge_words(metric)}", fontsize=14)
-            ax.set_xticks(spec.ks)
-            ax.tick_params(labelsize=13)
-            ax.grid(color="#dddddd", linewidth=0.8)
+            _accuracy_panel(ax, spec, found, dataset, metric)
         row[0].set_ylabel("accuracy, %", fontsize=14)
     for ax in axes[-1]:
         ax.set_xlabel("features shown, k", fontsize=14)
     named = {
         label: handle for ax in axes.flat for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
     }  # a method may have run on some of the data sets
-    figure.legend(
-        list(named.values()), list(named), loc="outside lower center", ncols=4 if len(datasets) > 1 else 2, fontsize=13
-    )
+    columns = 4 if len(datasets) > 1 else 2
+    figure.legend(list(named.values()), list(named), loc="outside lower center", ncols=columns, fontsize=13)
     return figure
+
+
+def _accuracy_panel(ax: Any, spec: Spec, found: dict[tuple, Summary], dataset: str, metric: str) -> None:
+    """A line with intervals for each method that was measured."""
+    for method in spec.methods:
+        points = {k: found.get((method.name, dataset, spec.setting, k, metric)) for k in spec.ks}
+        measured = {k: point for k, point in points.items() if point}
+        if measured:
+            means = [point.mean for point in measured.values()]
+            intervals = np.transpose([_interval(point) for point in measured.values()])
+            ax.errorbar(list(measured), means, intervals, label=method.label, **{**LINE, **STYLES[method.name]})
+    ax.set_title(f"{TITLES[dataset]}, {_metric_title(metric)}", fontsize=14)
+    ax.set_xticks(spec.ks)
+    ax.tick_params(labelsize=13)
+    ax.grid(color="#dddddd", linewidth=0.8)
 
 
 def _interval(point: Summary) -> tuple[float, float]:
@@ -79,7 +87,7 @@ def _interval(point: Summary) -> tuple[float, float]:
     return min(half, point.mean), min(half, 100 - point.mean)
 
 
-def _judge_words(metric: str) -> str:
+def _metric_title(metric: str) -> str:
     return "own predictor" if metric == "accuracy" else METRIC_LABELS[metric]
 
 
@@ -90,27 +98,23 @@ def psd_figure(data: dict[str, Any]) -> Figure:
     panels = data["panels"]
     figure, axes = plt.subplots(1, len(panels), figsize=(6 * len(panels), 6.4), layout="constrained", squeeze=False)
     for ax, panel in zip(axes[0], panels, strict=True):
-        points, labels = np.array(panel["points"]), np.array(panel["labels"])
-        classes = np.unique(labels)
-        middles = spread_apart(np.array([np.median(points[labels == label], axis=0) for label in classes]))
-        for label, middle in zip(classes, middles, strict=True):
-            mine = points[labels == label]
-            ax.scatter(*mine.T, s=14, color=CLASS_COLOURS[label % 10], linewidths=0)
-            ax.annotate(
-                FASHION_LABELS[label] if panel["dataset"] == "fashion-mnist" else str(label),
-                middle,
-                ha="center",
-                va="center",
-                fontsize=16,
-                weight="bold",
-                color=CLASS_COLOURS[label % 10],
-                bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.8},
-            )
-        mask = "binary mask" if panel["k"] is None else f"top-{panel['k']}"
-        ax.set_title(f"{TITLES[panel['dataset']]}, {mask}", fontsize=18)
-        ax.set_xticks([])
-        ax.set_yticks([])
+        _psd_panel(ax, panel)
     return figure
+
+
+def _psd_panel(ax: Any, panel: dict[str, Any]) -> None:
+    points, labels = np.array(panel["points"]), np.array(panel["labels"])
+    classes = np.unique(labels)
+    middles = spread_apart(np.array([np.median(points[labels == label], axis=0) for label in classes]))
+    for label, middle in zip(classes, middles, strict=True):
+        colour = CLASS_COLOURS[label % 10]
+        ax.scatter(*points[labels == label].T, s=14, color=colour, linewidths=0)
+        name = FASHION_LABELS[label] if panel["dataset"] == "fashion-mnist" else str(label)
+        ax.annotate(name, middle, color=colour, **CLASS_NAME)
+    mask = "binary mask" if panel["k"] is None else f"top-{panel['k']}"
+    ax.set_title(f"{TITLES[panel['dataset']]}, {mask}", fontsize=18)
+    ax.set_xticks([])
+    ax.set_yticks([])
 
 
 def spread_apart(points: np.ndarray, width: float = 0.28, height: float = 0.06) -> np.ndarray:

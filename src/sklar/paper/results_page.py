@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from sklar.atomic import replace_file, replacing
 from sklar.paper.experiments.results import TableView, for_the_page, tables_of
 from sklar.paper.experiments.rows import Row, read_rows
 from sklar.paper.experiments.specs import SPECS
 
 DRAWN_FROM_FILE = ("figure-psd", "figure-pixels")
+MADE_BY = ("command", "commit", "device")  # fields of a row, and of a figure file
 
 
 def write_results_page(folder: str | Path, out: str | Path) -> Path:
@@ -38,7 +40,7 @@ def write_results_page(folder: str | Path, out: str | Path) -> Path:
     environment = Environment(loader=PackageLoader("sklar.paper"), autoescape=select_autoescape())
     page = environment.get_template("results.html.j2").render(sections=sections, quick=quick)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page, encoding="utf-8")
+    replace_file(out, page)
     return out
 
 
@@ -50,21 +52,13 @@ def _section(name: str, folder: Path, rows: list[Row], quick: bool) -> dict[str,
     if not tables:
         return None
     mine = _rows_of(name, rows)
-    section = {
-        "name": name,
-        "title": SPECS[name].title,
-        "tables": tables,
-        "picture": None,
-        "commands": _counted(mine, "command"),
-        "commits": _counted(mine, "commit"),
-        "devices": _counted(mine, "device"),
-        "seconds": _seconds(mine),
-    }
+    picture = None
     if name == "figure-accuracy":
         from sklar.paper.figures import accuracy_figure
 
-        section["picture"] = _picture(lambda: accuracy_figure(mine, quick), folder / f"{name}.png")
-    return section
+        picture = _picture(lambda: accuracy_figure(mine, quick), folder / f"{name}.png")
+    made = {f"{field}s": _distinct(mine, field) for field in MADE_BY}
+    return {**_heading(name), "tables": tables, "picture": picture, **made, "seconds": _seconds(mine)}
 
 
 def _figure_section(name: str, folder: Path) -> dict[str, Any] | None:
@@ -77,16 +71,13 @@ def _figure_section(name: str, folder: Path) -> dict[str, Any] | None:
     from sklar.paper import figures
 
     draw = {"figure-psd": figures.psd_figure, "figure-pixels": figures.pixels_figure}[name]
-    return {
-        "name": name,
-        "title": SPECS[name].title,
-        "tables": [],
-        "picture": _picture(lambda: draw(data), folder / f"{name}.png"),
-        "commands": [data["command"]],
-        "commits": [data["commit"]],
-        "devices": [data["device"]],
-        "seconds": data["seconds"],
-    }
+    picture = _picture(lambda: draw(data), folder / f"{name}.png")
+    made = {f"{field}s": [data[field]] for field in MADE_BY}
+    return {**_heading(name), "tables": [], "picture": picture, **made, "seconds": data["seconds"]}
+
+
+def _heading(name: str) -> dict[str, str]:
+    return {"name": name, "title": SPECS[name].title}
 
 
 def _picture(draw: Callable[[], Any], path: Path) -> str:
@@ -99,7 +90,8 @@ def _picture(draw: Callable[[], Any], path: Path) -> str:
     import matplotlib.pyplot as plt
 
     figure = draw()
-    figure.savefig(path, dpi=110)
+    with replacing(path) as part:
+        figure.savefig(part, dpi=110, format="png")
     plt.close(figure)
     return base64.b64encode(path.read_bytes()).decode()
 
@@ -123,7 +115,7 @@ def _has_measured(view: TableView) -> bool:
     return any(cell.measured for _, cells in view.lines for cell in cells)
 
 
-def _counted(rows: list[Row], field: str) -> list[str]:
+def _distinct(rows: list[Row], field: str) -> list[str]:
     return list(dict.fromkeys(str(row[field]) for row in rows))
 
 

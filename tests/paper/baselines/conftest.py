@@ -1,4 +1,4 @@
-"""What the tests of rivals share."""
+"""What the tests of baselines share."""
 
 import sys
 

@@ -24,8 +24,9 @@ def digits():
 
 @pytest.fixture(scope="module")
 def fitted(digits):
-    words = {"iterations": 1500, "batch_size": 128, "decoder_hidden": 64, "predictor_hidden": 64, "tries": 2}
-    return REGISTRY["cae"](k=K, random_state=0, **words).fit(digits[0], digits[2])
+    params = {"iterations": 500, "batch_size": 128, "decoder_hidden": 64, "predictor_hidden": 64, "tries": 1}
+    rates = {"learning_rate": 3e-3, "selector_learning_rate": 0.3}
+    return REGISTRY["cae"](k=K, random_state=0, **params, **rates).fit(digits[0], digits[2])
 
 
 def rebuilding_error(train, test, chosen):

@@ -106,7 +106,7 @@ class TestConstantUnion(BaselineContract):
     predicts = False
     depends_on_seed = False
 
-    def told(self, X):
+    def fit_params(self, X):
         return {"relevant": np.abs(X) > 1}
 
 

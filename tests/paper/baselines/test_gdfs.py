@@ -22,7 +22,7 @@ def test_networks_see_nothing_behind_the_mask():
     assert not torch.equal(see(x, mask), see(x, torch.ones_like(mask)))
 
 
-def test_the_predictor_warms_up_as_long_as_it_is_told(monkeypatch):
+def test_the_predictor_warms_up_as_long_as_asked(monkeypatch):
     """Also for more steps than the main training has."""
     steps = []
     monkeypatch.setattr(gdfs, "descend", lambda optimiser, loss: steps.append(loss) or descend(optimiser, loss))
@@ -39,23 +39,23 @@ def test_a_feature_is_asked_for_once():
 def test_the_first_feature_is_the_same_for_all_rows():
     """Nothing is seen before the first choice, so it cannot differ by row; the second can."""
     X, y, _ = make_synthetic("syn4", n_samples=500, random_state=0)
-    words = {"k": 3, "iterations": 30, "warmup": 10, "batch_size": 100, "random_state": 0}
-    rival = REGISTRY["gdfs"](**words).fit(X, y)
-    assert len(np.unique(rival.select(X, k=1), axis=0)) == 1
-    first = rival.scores(X) == 3
-    np.testing.assert_array_equal(first, rival.select(X, k=1))
+    params = {"k": 3, "iterations": 30, "warmup": 10, "batch_size": 100, "random_state": 0}
+    baseline = REGISTRY["gdfs"](**params).fit(X, y)
+    assert len(np.unique(baseline.select(X, k=1), axis=0)) == 1
+    first = baseline.scores(X) == 3
+    np.testing.assert_array_equal(first, baseline.select(X, k=1))
 
 
 def test_beats_a_static_choice_on_syn4():
     """Source: the paper's comparison with static selection: choosing by row beats the same k for all rows.
 
-    The static rival is given the top 5 of extremely randomised trees and a fresh predictor. With 5,000 test rows a
+    The static choice is given the top 5 of extremely randomised trees and a fresh predictor. With 5,000 test rows a
     difference of accuracies has a standard error of at most .01; .04 is seen, .02 is asked.
     """
     X, y, _ = make_synthetic("syn4", n_samples=10_000, random_state=0)
     unseen, target, relevant = make_synthetic("syn4", n_samples=5000, random_state=1)
-    words = {"iterations": 500, "warmup": 500, "batch_size": 250, "policy_hidden": 64, "predictor_hidden": 64}
-    dynamic = REGISTRY["gdfs"](k=K, random_state=0, **words).fit(X, y)
+    params = {"iterations": 500, "warmup": 500, "batch_size": 250, "policy_hidden": 64, "predictor_hidden": 64}
+    dynamic = REGISTRY["gdfs"](k=K, random_state=0, **params).fit(X, y)
     static = REGISTRY["tree"](k=K, n_trees=60, random_state=0).fit(X, y)
     kept = static.select(X)[0]
     judge = HistGradientBoostingClassifier(max_iter=60, random_state=0).fit(X[:, kept], y)

@@ -33,5 +33,5 @@ def test_values_add_up_to_the_difference_of_outputs():
 
 def test_a_row_does_not_depend_on_the_others():
     X = np.random.default_rng(0).standard_normal((100, 5))
-    rival = REGISTRY["gradient-shap"](iterations=30, n_draws=5, random_state=0).fit(X, X[:, 1] > 0)
-    np.testing.assert_allclose(rival.scores(X)[3:4], rival.scores(X[3:4]), rtol=1e-4, atol=1e-6)
+    baseline = REGISTRY["gradient-shap"](iterations=30, n_draws=5, random_state=0).fit(X, X[:, 1] > 0)
+    np.testing.assert_allclose(baseline.scores(X)[3:4], baseline.scores(X[3:4]), rtol=1e-4, atol=1e-6)

@@ -12,9 +12,9 @@ from sklar.paper.baselines import REGISTRY
 
 
 def test_networks_have_the_published_shapes():
-    rival = REGISTRY["invase"](iterations=1, batch_size=50, random_state=0)
+    baseline = REGISTRY["invase"](iterations=1, batch_size=50, random_state=0)
     X, y, _ = make_synthetic("syn1", n_samples=100, random_state=0)
-    shapes = {name: tuple(p.shape[1:]) for name, p in rival.fit(X, y).model_.named_parameters()}
+    shapes = {name: tuple(p.shape[1:]) for name, p in baseline.fit(X, y).model_.named_parameters()}
     assert shapes["actor.first.weight"] == (11, 100)
     assert shapes["actor.second.weight"] == (100, 100)
     assert shapes["actor.scores.weight"] == (100, 11)
@@ -54,8 +54,8 @@ def test_quick_syn1():
     """Source: Table 1 of the INVASE paper, Syn1: 100/0; here with 400 iterations, a faster rate, 4,000 rows."""
     X, y, _ = make_synthetic("syn1", n_samples=4000, random_state=0)
     unseen, _, relevant = make_synthetic("syn1", n_samples=2000, random_state=1)
-    words = {"iterations": 400, "learning_rate": 1e-3, "actor_hidden": 50, "critic_hidden": 100, "batch_size": 500}
-    masks = REGISTRY["invase"](random_state=0, **words).fit(X, y).select(unseen)
+    params = {"iterations": 400, "learning_rate": 1e-3, "actor_hidden": 50, "critic_hidden": 100, "batch_size": 500}
+    masks = REGISTRY["invase"](random_state=0, **params).fit(X, y).select(unseen)
     assert true_positive_rate(relevant, masks) > 95
     assert false_discovery_rate(relevant, masks) < 5
 

@@ -63,9 +63,9 @@ def test_select_is_scores_at_or_above_the_threshold():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((300, 15))
     y = X[:, :7].sum(axis=1) + rng.standard_normal(300)
-    rival = REGISTRY["knockoff"](random_state=0).fit(X, y)
-    np.testing.assert_array_equal(rival.select(X)[0], rival.statistics_ >= rival.threshold_)
-    assert rival.select(X)[0, :7].all()
+    baseline = REGISTRY["knockoff"](random_state=0).fit(X, y)
+    np.testing.assert_array_equal(baseline.select(X)[0], baseline.statistics_ >= baseline.threshold_)
+    assert baseline.select(X)[0, :7].all()
 
 
 @pytest.mark.parametrize("gaps", ["sdp", "equicorrelated"])
@@ -75,7 +75,7 @@ def test_fdr_stays_at_q(gaps):
     The mean share may exceed q by three of its standard errors: were the rate exactly q, a false alarm in 740
     fresh seeds; the theorem says at most q. The power must be high too, or selecting nothing would pass.
     """
-    n, d, true = 200, 30, 10
+    n, d, true = 200, 20, 8
     shares, powers = [], []
     for seed in range(50):
         rng = np.random.default_rng(seed)

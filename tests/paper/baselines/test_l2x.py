@@ -33,8 +33,8 @@ def test_syn1_and_syn2(name, k):
     """Source: the L2X row of Table 1 of the INVASE paper: 100/0 on Syn1 and Syn2, k given."""
     X, y, _ = make_synthetic(name, n_samples=4000, random_state=0)
     unseen, _, relevant = make_synthetic(name, n_samples=2000, random_state=1)
-    words = {"iterations": 500, "batch_size": 500, "selector_hidden": 50, "predictor_hidden": 100}
-    masks = REGISTRY["l2x"](k=k, random_state=0, **words).fit(X, y).select(unseen)
+    params = {"iterations": 500, "batch_size": 500, "selector_hidden": 50, "predictor_hidden": 100}
+    masks = REGISTRY["l2x"](k=k, random_state=0, **params).fit(X, y).select(unseen)
     assert true_positive_rate(relevant, masks) > 97
     assert false_discovery_rate(relevant, masks) < 3
 
@@ -46,10 +46,10 @@ def test_soft_labels_teach_more_than_their_argmax():
     y = rng.integers(0, 2, len(X))
     chance = 1 / (1 + np.exp(-4 * X[:, 2]))
     soft = np.column_stack([1 - chance, chance])
-    words = {"k": 1, "iterations": 200, "batch_size": 200, "selector_hidden": 20, "predictor_hidden": 20}
-    rival = REGISTRY["l2x"](random_state=0, **words).fit(X, y, soft_labels=soft)
-    assert rival.select(X)[:, 2].mean() > 0.95
-    assert np.mean(rival.predict(X) == (chance > 0.5)) > 0.9
+    params = {"k": 1, "iterations": 200, "batch_size": 200, "selector_hidden": 20, "predictor_hidden": 20}
+    baseline = REGISTRY["l2x"](random_state=0, **params).fit(X, y, soft_labels=soft)
+    assert baseline.select(X)[:, 2].mean() > 0.95
+    assert np.mean(baseline.predict(X) == (chance > 0.5)) > 0.9
 
 
 def test_soft_labels_are_checked():

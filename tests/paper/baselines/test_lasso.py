@@ -13,10 +13,10 @@ def test_recovers_a_linear_support(classes):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1000, 20))
     value = 2 * X[:, 3] - 2 * X[:, 7] + X[:, 11] + 0.5 * rng.standard_normal(1000)
-    rival = REGISTRY["lasso"](random_state=0).fit(X, value > 0 if classes else value)
-    assert set(np.flatnonzero(rival.select(X, k=3)[0])) == {3, 7, 11}
-    assert rival.select(X)[0, [3, 7, 11]].all()
-    assert rival.score(X, value > 0 if classes else value) > 0.9
+    baseline = REGISTRY["lasso"](random_state=0).fit(X, value > 0 if classes else value)
+    assert set(np.flatnonzero(baseline.select(X, k=3)[0])) == {3, 7, 11}
+    assert baseline.select(X)[0, [3, 7, 11]].all()
+    assert baseline.score(X, value > 0 if classes else value) > 0.9
 
 
 def test_ranks_what_it_left_out():
@@ -24,9 +24,9 @@ def test_ranks_what_it_left_out():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((400, 6))
     y = (2 * X[:, 5] + 0.3 * rng.standard_normal(400) > 0).astype(int)
-    rival = REGISTRY["lasso"](random_state=0).fit(X, y)
-    scores, kept = rival.scores(X)[0], rival.select(X)[0]
-    np.testing.assert_array_equal(kept, np.abs(rival.linear_.coef_[0]) > 0)
+    baseline = REGISTRY["lasso"](random_state=0).fit(X, y)
+    scores, kept = baseline.scores(X)[0], baseline.select(X)[0]
+    np.testing.assert_array_equal(kept, np.abs(baseline.linear_.coef_[0]) > 0)
     assert (scores[~kept] <= 0).all()
     assert len(np.unique(scores)) == 6
 

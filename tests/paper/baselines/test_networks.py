@@ -1,4 +1,4 @@
-"""What the network rivals share: the L2 term, batches, replicas."""
+"""What the network baselines share: the L2 term, batches, replicas."""
 
 from functools import partial
 
@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from sklar.model import row_blocks
 from sklar.model.networks import PredictNet
 from sklar.paper.baselines import REGISTRY
-from sklar.paper.baselines.networks import adam, answer, endless_batches, replica
+from sklar.paper.baselines.networks import WIDEST_LAYER, adam, endless_batches, replica
 from tests.helpers import seeded
 
 
@@ -34,26 +35,46 @@ def test_a_replica_answers_like_its_slice_of_the_stack():
     torch.testing.assert_close(replica(stack, 3)(x)[0], stack(x)[3])
 
 
-def test_answers_do_not_depend_on_blocks():
-    net = PredictNet(3, 4, 2, generator=seeded()).double().eval()
-    rows = np.random.default_rng(0).standard_normal((50, 3))
-    whole = answer(net, rows, lambda model, x: model(x), "cpu")
-    in_blocks = answer(net, rows, lambda model, x: model(x), "cpu", width=2**21 // 7)
-    np.testing.assert_allclose(whole, in_blocks, rtol=1e-12)
+def test_answers_do_not_depend_on_blocks(monkeypatch):
+    X = np.random.default_rng(0).standard_normal((50, 3))
+    stg = REGISTRY["stg"](iterations=2, batch_size=20, random_state=0).fit(X, X[:, 0] > 0)
+    sizes = []
+
+    def answer(rows):
+        return stg._answer(rows, lambda model, x: sizes.append(x.shape[1]) or model.predictor(x))
+
+    whole = answer(X)
+    monkeypatch.setattr(row_blocks, "BLOCK_ENTRIES", 7 * WIDEST_LAYER)
+    np.testing.assert_allclose(answer(X), whole, rtol=1e-12)
+    assert sizes == [50, *[7] * 7, 1]
+
+
+def test_predicting_from_a_given_mask():
+    """The method's own masks give its own predictions; another mask gives others, and hidden features do not matter."""
+    X, y = copies_of_one_signal([0, 1, 2], seed=0)
+    params = {"k": 1, "iterations": 100, "selector_hidden": 8, "predictor_hidden": 8, "learning_rate": 1e-2}
+    l2x = REGISTRY["l2x"](**params, batch_size=100, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(l2x.predict_masked(X, l2x.select(X)), l2x.predict(X))
+    mask = np.zeros(X.shape, dtype=bool)
+    mask[:, 3:] = True
+    noise = X.copy()
+    noise[:, :3] = 0
+    np.testing.assert_array_equal(l2x.predict_masked(X, mask), l2x.predict_masked(noise, mask))
+    assert np.mean(l2x.predict_masked(X, mask) == y) < np.mean(l2x.predict(X) == y) - 0.2
 
 
 def test_seeds_side_by_side_do_not_mix():
     """A replica's weights get no gradient from another's loss: three alike targets, one stack, finite answers."""
     X = np.random.default_rng(0).standard_normal((100, 4))
-    words = {"iterations": 150, "batch_size": 50, "learning_rate": 1e-2, "random_state": 0}
-    alone = REGISTRY["stg"](**words).fit(X, X[:, 0])
-    side_by_side = REGISTRY["stg"](**words).fit_seeds(X, X[:, 0], [0, 1, 2])
-    for rival in [alone, *side_by_side]:
-        assert rival.scores(X)[0].argmax() == 0
-        assert rival.score(X, X[:, 0]) > 0.8
+    params = {"iterations": 150, "batch_size": 50, "learning_rate": 1e-2, "random_state": 0}
+    alone = REGISTRY["stg"](**params).fit(X, X[:, 0])
+    side_by_side = REGISTRY["stg"](**params).fit_seeds(X, X[:, 0], [0, 1, 2])
+    for baseline in [alone, *side_by_side]:
+        assert baseline.scores(X)[0].argmax() == 0
+        assert baseline.score(X, X[:, 0]) > 0.8
 
 
-LEARNERS = {  # words with which a fit of these small tables takes a fraction of a second
+LEARNERS = {  # parameters with which a fit of these small tables takes a fraction of a second
     "invase": {"actor_hidden": 20, "critic_hidden": 20, "learning_rate": 3e-3},
     "invase-minus": {"actor_hidden": 20, "critic_hidden": 20, "learning_rate": 3e-3},
     "l2x": {"k": 1, "selector_hidden": 20, "predictor_hidden": 20},
@@ -85,8 +106,8 @@ def test_problems_side_by_side_are_as_good_as_alone(name):
     alone = [make(random_state=seed).fit(*problem) for seed, problem in enumerate(problems)]
     together = make().fit_problems(problems, [0, 1])
     for home, (X, y), one, other in zip(homes, problems, alone, together, strict=True):
-        for rival in (one, other):
-            assert np.isin(rival.scores(X).argmax(axis=1), home).mean() > 0.9
+        for baseline in (one, other):
+            assert np.isin(baseline.scores(X).argmax(axis=1), home).mean() > 0.9
         assert other.score(X, y) > one.score(X, y) - 0.05
         assert other.score(X, y) > 0.9
 
@@ -94,8 +115,8 @@ def test_problems_side_by_side_are_as_good_as_alone(name):
 def test_problems_of_one_stack_have_one_shape_and_as_many_classes():
     X = np.random.default_rng(0).standard_normal((60, 4))
     two, three = (np.arange(60) % classes for classes in (2, 3))
-    rival = REGISTRY["stg"](iterations=2, batch_size=20)
+    baseline = REGISTRY["stg"](iterations=2, batch_size=20)
     with pytest.raises(ValueError, match="one shape"):
-        rival.fit_problems([(X, two), (X[:50], two[:50])], [0, 1])
+        baseline.fit_problems([(X, two), (X[:50], two[:50])], [0, 1])
     with pytest.raises(ValueError, match="same number of classes"):
-        rival.fit_problems([(X, two), (X, three)], [0, 1])
+        baseline.fit_problems([(X, two), (X, three)], [0, 1])

@@ -9,9 +9,9 @@ from sklar.paper.baselines import REGISTRY
 
 def test_is_the_selector_with_independent_gates():
     X, y, _ = make_synthetic("syn1", n_samples=200, random_state=0)
-    words = {"penalty": 0.01, "objective": "joint", "max_epochs": 3, "random_state": 0}
-    nola = REGISTRY["nola"](**words).fit(X, y)
+    params = {"penalty": 0.01, "objective": "joint", "max_epochs": 3, "random_state": 0}
+    nola = REGISTRY["nola"](**params).fit(X, y)
     assert nola.selector_.covariance == "independent"
-    ours = CopulaSelectorClassifier(covariance="independent", **words).fit(X, y)
+    ours = CopulaSelectorClassifier(covariance="independent", **params).fit(X, y)
     np.testing.assert_allclose(nola.scores(X), ours.selection_proba(X), atol=1e-4)
     np.testing.assert_array_equal(nola.select(X), nola.scores(X) > 0.5)

@@ -7,7 +7,7 @@ from sklar.paper.baselines import REGISTRY
 from tests.helpers import run_python
 
 
-def test_the_rivals_of_the_paper_are_all_there():
+def test_the_baselines_of_the_paper_are_all_there():
     named_by_the_issue = (
         "invase invase-minus l2x stg cae realx gdfs lime shap knockoff tree forest boosting lasso scfs nola "
         "constant-union random"
@@ -28,7 +28,7 @@ def test_classes_can_be_imported_by_name():
         _ = sklar.paper.baselines.Nothing
 
 
-def test_listing_rivals_loads_none():
+def test_listing_baselines_loads_none():
     code = "import sys; from sklar.paper.baselines import REGISTRY; list(REGISTRY); 'lime' in REGISTRY; print(len(%s))"
     heavy = "[m for m in sys.modules if m in ('torch', 'sklearn', 'shap', 'lime', 'xgboost')]"
     assert run_python(code % heavy).strip() == "0"

@@ -32,10 +32,10 @@ def test_linear_support():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1000, 15))
     y = 2 * X[:, 1] - 2 * X[:, 4] + 1.5 * X[:, 9] + 0.5 * rng.standard_normal(1000)
-    rival = REGISTRY["stg"](penalty=0.5, **QUICK).fit(X, y)
-    assert set(np.flatnonzero(rival.select(X)[0])) == {1, 4, 9}
-    assert set(np.flatnonzero(rival.select(X, k=3)[0])) == {1, 4, 9}
-    assert rival.score(X, y) > 0.9
+    baseline = REGISTRY["stg"](penalty=0.5, **QUICK).fit(X, y)
+    assert set(np.flatnonzero(baseline.select(X)[0])) == {1, 4, 9}
+    assert set(np.flatnonzero(baseline.select(X, k=3)[0])) == {1, 4, 9}
+    assert baseline.score(X, y) > 0.9
 
 
 def test_xor_support():
@@ -43,9 +43,9 @@ def test_xor_support():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((2000, 10))
     y = (X[:, 2] > 0) ^ (X[:, 6] > 0)
-    rival = REGISTRY["stg"](penalty=0.3, **QUICK).fit(X, y)
-    assert set(np.flatnonzero(rival.select(X)[0])) == {2, 6}
-    assert rival.score(X, y) > 0.9
+    baseline = REGISTRY["stg"](penalty=0.3, **QUICK).fit(X, y)
+    assert set(np.flatnonzero(baseline.select(X)[0])) == {2, 6}
+    assert baseline.score(X, y) > 0.9
 
 
 def test_a_higher_price_opens_fewer_gates():

@@ -21,9 +21,9 @@ def test_tree_on_syn1_to_3(name, k):
 @pytest.mark.parametrize("name", ["forest", "boosting"])
 def test_forest_and_boosting_on_syn2(name):
     X, y, relevant = make_synthetic("syn2", n_samples=2000, random_state=0)
-    rival = REGISTRY[name](n_trees=30, k=3, random_state=0).fit(X, y)
-    assert (rival.select(X) == relevant).all()
-    assert rival.score(X, y) > 0.8
+    baseline = REGISTRY[name](n_trees=30, k=3, random_state=0).fit(X, y)
+    assert (baseline.select(X) == relevant).all()
+    assert baseline.score(X, y) > 0.8
 
 
 def test_boosting_uses_xgboost_where_installed():
@@ -37,18 +37,18 @@ def test_boosting_without_xgboost(without_packages, regression):
     without_packages("xgboost")
     X, y, relevant = make_synthetic("syn2", n_samples=2000, random_state=0)
     target = X[:, :3].sum(axis=1) if regression else y
-    rival = REGISTRY["boosting"](n_trees=30, k=3, random_state=0).fit(X, target)
-    assert rival.engine_ == "scikit-learn"
-    assert (rival.select(X) == relevant).all()
-    assert rival.score(X, target) > 0.8
+    baseline = REGISTRY["boosting"](n_trees=30, k=3, random_state=0).fit(X, target)
+    assert baseline.engine_ == "scikit-learn"
+    assert (baseline.select(X) == relevant).all()
+    assert baseline.score(X, target) > 0.8
 
 
 def test_wide_tables_are_scored_by_split_gains_without_xgboost(without_packages):
     """Shuffling hundreds of features would take hours; the gains find the same one."""
     without_packages("xgboost")
     X = np.random.default_rng(0).standard_normal((300, WIDEST_TO_SHUFFLE + 1))
-    rival = REGISTRY["boosting"](n_trees=3, random_state=0).fit(X, X[:, 40] > 0)
-    assert rival.engine_ == "scikit-learn"
-    scores = rival.scores(X[:1])[0]
+    baseline = REGISTRY["boosting"](n_trees=3, random_state=0).fit(X, X[:, 40] > 0)
+    assert baseline.engine_ == "scikit-learn"
+    scores = baseline.scores(X[:1])[0]
     assert scores.argmax() == 40
     assert (scores >= 0).all()

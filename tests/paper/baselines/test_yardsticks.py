@@ -25,7 +25,7 @@ def test_union_scores_what_it_must(name, fdr):
 
 def test_union_must_be_told():
     X, y, relevant = make_synthetic("syn1", n_samples=20, random_state=0)
-    with pytest.raises(ValueError, match=r"told the truth: fit\(X, y, relevant="):
+    with pytest.raises(ValueError, match=r"the ground truth: fit\(X, y, relevant="):
         REGISTRY["constant-union"]().fit(X, y)
     with pytest.raises(ValueError, match="shape of X"):
         REGISTRY["constant-union"]().fit(X, y, relevant=relevant[:5])

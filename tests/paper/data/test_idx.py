@@ -63,7 +63,7 @@ def test_damaged(content, says):
         idx.parse_idx(content, "file")
 
 
-def test_unknown_words():
+def test_unknown_arguments():
     with pytest.raises(ValueError, match="name must be one of"):
         load_images("cifar")
     with pytest.raises(ValueError, match="part must be one of"):

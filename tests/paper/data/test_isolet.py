@@ -8,6 +8,7 @@ import pytest
 
 from sklar.datasets.store import DataError
 from sklar.paper.data import isolet, load_isolet
+from tests.paper.data.test_lzw import compress
 
 
 def table_of(n, seed):
@@ -65,9 +66,7 @@ def test_another_number_is_seen(small_isolet, tmp_path):
 
 
 def test_downloaded(small_isolet, tmp_path, monkeypatch):
-    """From a zip of .Z files, as its public home has it; kept for the next time."""
-    from tests.datasets.test_lzw import compress
-
+    """From a zip of .Z files, as its public home has it; cached for the next time."""
     home = tmp_path / "isolet.zip"
     with zipfile.ZipFile(home, "w") as archive:
         for name, table in zip(isolet.FILES, small_isolet, strict=True):

@@ -16,8 +16,8 @@ CPU = torch.device("cpu")
 @pytest.fixture(scope="module")
 def stack():
     X = np.random.default_rng(0).standard_normal((60, 5))
-    words = {"covariance": "full", "max_epochs": 2, "batch_size": 20, "choice_hidden": 8, "predict_hidden": 8}
-    return fit_joint_stack([(X, (X[:, 0] > 0).astype(np.int64))], words, CPU, 0, 2), X
+    params = {"covariance": "full", "max_epochs": 2, "batch_size": 20, "choice_hidden": 8, "predict_hidden": 8}
+    return fit_joint_stack([(X, (X[:, 0] > 0).astype(np.int64))], params, CPU, 0, 2), X
 
 
 def test_components_keep_the_distances_of_the_covariances(stack):
@@ -42,17 +42,17 @@ def test_neighbours_stay_neighbours():
 
 def test_pixels(tmp_path):
     spec = spec_of("figure-pixels", quick=True)
-    words = (("max_epochs", 1),)
+    params = (("max_epochs", 1),)
     made = []
     from dataclasses import replace
 
     spec = replace(spec, methods=spec.methods[:1])
-    make_figure(spec, CPU, tmp_path, "the command", words, made.append)
+    make_figure(spec, CPU, tmp_path, "the command", params, made.append)
     data = json.loads((tmp_path / "figure-pixels.json").read_text())
     assert (data["quick"], data["overrides"], data["command"]) == (True, {"max_epochs": 1}, "the command")
     (panel,) = data["panels"]
     assert panel["labels"] == list(range(10))
     assert all(len(set(pixels)) == 10 for pixels in panel["pixels"])
-    make_figure(spec, CPU, tmp_path, "another", words, made.append)
+    make_figure(spec, CPU, tmp_path, "another", params, made.append)
     assert made[-1].endswith("is there")
     assert json.loads((tmp_path / "figure-pixels.json").read_text())["command"] == "the command"

@@ -26,6 +26,12 @@ def test_another_experiment_may_have_measured_it(tmp_path):
         assert file.add([row(0, experiment="other"), row(0, overrides={"rank": 2}), row(0, quick=True)]) == 2
 
 
+def test_rows_of_before_a_rename_count(tmp_path):
+    (tmp_path / "rows-old.jsonl").write_text(json.dumps(row(0, overrides={"aside": True})) + "\n")
+    with RowFile(tmp_path / "rows-new.jsonl") as file:
+        assert file.add([row(0, overrides={"held_out": True}), row(1, overrides={"held_out": True})]) == 1
+
+
 @pytest.mark.parametrize("cut", [1, 5, 40])
 def test_half_a_row_is_cut_off(tmp_path, cut):
     path = tmp_path / "rows-a.jsonl"

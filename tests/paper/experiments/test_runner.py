@@ -11,10 +11,10 @@ import pytest
 from joblib import parallel_config
 
 from sklar.paper.experiments import runner
-from sklar.paper.experiments.cells import Measured, cells_of, units_of
 from sklar.paper.experiments.rows import read_rows
 from sklar.paper.experiments.runner import reproduce
-from sklar.paper.experiments.specs import SPECS, spec_of
+from sklar.paper.experiments.specs import SPECS
+from sklar.paper.experiments.units import Measured
 
 QUICK = {"quick": True, "device": "cpu", "echo": lambda text: None}
 
@@ -76,14 +76,14 @@ def test_a_trial_is_another_row(tmp_path, counted):
     reproduce("table-nola", out=tmp_path, methods=["sklar"], ks=[10], **QUICK)
     reproduce("table-nola", out=tmp_path, methods=["sklar"], ks=[10], overrides={"learning_rate": 0.1}, **QUICK)
     assert [row["overrides"] for row in read_rows(tmp_path)] == [{}, {}, *[{"learning_rate": 0.1}] * 2]
-    assert counted[-1].words["learning_rate"] == 0.1
+    assert counted[-1].params["learning_rate"] == 0.1
     reproduce("table-nola", out=tmp_path, methods=["sklar"], ks=[10], overrides={"judge.steps": 7}, **QUICK)
     assert counted[-1].spec.judge.steps == 7
-    assert "judge.steps" not in counted[-1].words
+    assert "judge.steps" not in counted[-1].params
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("arguments", "says"),
     [
         ({"name": "table-1"}, "there is no experiment 'table-1'"),
         ({"seeds": 0}, "seeds must be at least 1"),
@@ -91,13 +91,14 @@ def test_a_trial_is_another_row(tmp_path, counted):
         ({"datasets": ["cifar"]}, "table-nola has no data set 'cifar'"),
         ({"ks": [11]}, "table-nola has no k 11"),
         ({"overrides": {"judge.speed": 1}}, "the judge has no setting 'speed'"),
-        ({"overrides": {"aside": True}, "name": "table-11d"}, "table-11d keeps no rows aside"),
+        ({"overrides": {"held_out": True}, "name": "table-11d"}, "table-11d has no held-out rows"),
+        ({"overrides": {"aside": True}, "name": "table-11d"}, "table-11d has no held-out rows"),  # its older name
         ({"overrides": {"speed": 1}, "methods": ["joint-full"]}, "joint training has no word 'speed'"),
     ],
 )
-def test_mistakes(tmp_path, words, says):
+def test_mistakes(tmp_path, arguments, says):
     with pytest.raises(ValueError, match=says):
-        reproduce(**{"name": "table-nola", "out": tmp_path, **QUICK, **words})
+        reproduce(**{"name": "table-nola", "out": tmp_path, **QUICK, **arguments})
 
 
 def test_a_missing_package_is_named_and_left_out(tmp_path, counted, monkeypatch):
@@ -126,26 +127,10 @@ def test_jobs_give_the_same_rows(tmp_path):
     assert len(one) == 8
 
 
-def test_on_a_gpu_data_sets_and_seeds_go_side_by_side():
-    spec = spec_of("table-11d")
-    methods = spec.methods
-    units = list(units_of(spec, cells_of(spec, range(10), methods), methods, "cuda"))
-    sizes = {unit.method.name: len(unit.cells) for unit in units}
-    assert sizes["sklar"] == sizes["joint"] == sizes["invase"] == 60
-    assert sizes["l2x"] == 10  # told the number of features of its data set
-    assert sizes["lasso"] == 1
-    assert all(len(unit.cells) == 1 for unit in units_of(spec, cells_of(spec, range(2), methods), methods, "cpu"))
-    spec = spec_of("figure-accuracy")
-    units = list(units_of(spec, cells_of(spec, range(3), spec.methods), spec.methods, "cuda"))
-    sizes = {unit.method.name: len(unit.cells) for unit in units}
-    assert (sizes["sklar"], sizes["gdfs"], sizes["cae"], sizes["forest"]) == (3, 12, 3, 4)
-    assert all(len({cell.dataset for cell in unit.cells}) == 1 for unit in units)
-
-
 KILLED = """
 import sys, time
 from sklar.paper.experiments import runner
-from sklar.paper.experiments.cells import Measured
+from sklar.paper.experiments.units import Measured
 
 def measure(unit, device_type):
     time.sleep(0.02)

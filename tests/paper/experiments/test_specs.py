@@ -33,14 +33,14 @@ def test_specs_are_frozen_and_travel_to_other_processes(name, quick):
     names = [method.name for method in spec.methods]
     assert len(names) == len(set(names))
     for method in spec.methods:
-        assert method.engine in ("honest", "joint", "rival")
-        if method.engine == "rival":
-            assert set(method.settings(quick, "mnist")) <= set(REGISTRY[method.name]().get_params(deep=False))
+        assert method.engine in ("honest", "joint", "baseline")
+        if method.engine == "baseline":
+            assert set(method.params_for(quick, "mnist")) <= set(REGISTRY[method.name]().get_params(deep=False))
 
 
 def test_the_papers_settings():
-    synthetic = SPECS["table-11d"].method("joint").settings(False, "syn1")
-    assert {word: synthetic[word] for word in ("choice_hidden", "predict_hidden", "max_epochs", "batch_size")} == {
+    synthetic = SPECS["table-11d"].method("joint").params_for(False, "syn1")
+    assert {name: synthetic[name] for name in ("choice_hidden", "predict_hidden", "max_epochs", "batch_size")} == {
         "choice_hidden": 100,
         "predict_hidden": 200,
         "max_epochs": 1000,
@@ -49,13 +49,13 @@ def test_the_papers_settings():
     assert (synthetic["learning_rate"], synthetic["weight_decay"]) == (1e-4, 1e-3)
     assert synthetic["temperature"] in (3, 5)
     images = SPECS["figure-accuracy"].method("joint-full")
-    mnist, isolet = (images.settings(False, dataset) for dataset in ("mnist", "isolet"))
+    mnist, isolet = (images.params_for(False, dataset) for dataset in ("mnist", "isolet"))
     assert mnist["choice_hidden"] == mnist["predict_hidden"] == 16
     assert (mnist["max_epochs"], mnist["temperature"], mnist["covariance"]) == (100, 1.0, "full")
     assert (mnist["learning_rate"], mnist["batch_size"]) == (1e-3, 1000)
     assert (isolet["learning_rate"], isolet["batch_size"]) == (1e-4, 64)
-    assert [images.settings(False, "isolet", k)["loadings_precision"] for k in (10, 20)] == ["float32", "bfloat16"]
-    assert images.settings(False, "isolet", 10)["batch_size"] == 64
+    assert [images.params_for(False, "isolet", k)["loadings_precision"] for k in (10, 20)] == ["float32", "bfloat16"]
+    assert images.params_for(False, "isolet", 10)["batch_size"] == 64
 
 
 def test_the_figure_has_all_methods_of_the_paper():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from sklar.paper.experiments.cells import Cell, Unit
 from sklar.paper.experiments.specs import spec_of
 from sklar.paper.experiments.synthetic import draw, measure_synthetic
+from sklar.paper.experiments.units import Cell, Unit
 
 
 def unit_of(name, seeds=(0,), dataset="syn1"):
@@ -33,6 +33,6 @@ def test_every_cell_is_scored(name):
         assert ("accuracy" in one.values) == (name in ("sklar", "joint", "invase"))
 
 
-def test_a_method_that_is_told_k_selects_k():
+def test_a_method_that_is_given_k_selects_k():
     (found,) = measure_synthetic(unit_of("tree", dataset="syn4"), torch.device("cpu"))
     assert dict(found.notes)["features"] == 4

@@ -1,7 +1,7 @@
-"""Every rival of the paper, under one contract: `REGISTRY[name]` gives a class.
+"""Every baseline of the paper, under one contract: `REGISTRY[name]` gives a class.
 
 Each class has `fit(X, y)`, `scores(X)` (float, n x d), `select(X, k=None)` (bool, n x d), `is_instance_wise`,
-and `predict(X)` where the method predicts. A rival's file is loaded on first use, so that importing this
+and `predict(X)` where the method predicts. A baseline's file is loaded on first use, so that importing this
 package needs neither torch nor an optional package.
 """
 
@@ -35,7 +35,7 @@ _HOMES = {
 
 
 class Registry(Mapping[str, type]):
-    """The rivals by name; a rival's file is imported when it is asked for.
+    """The baselines by name; a baseline's file is imported when it is first used.
 
     Examples
     --------

@@ -1,40 +1,37 @@
-"""The contract of every rival: check and scale a table, learn, then score and select features row by row.
+"""The contract of every baseline: check and scale a table, learn, then score and select features per row.
 
-A rival fills `_fit` and `_scores`, and where it has a rule of its own for how many features to keep, `_choose`.
+A baseline fills `_fit` and `_scores`, and where it has a rule of its own for how many features to keep, `_choose`. Its
+parameters are its annotated names, and those of its base classes.
 """
 
 from __future__ import annotations
 
 from numbers import Integral
 from types import ModuleType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sklar.params import DeclaredParams, RandomState, Verbose, check_params
 from sklar.table.adapter import adapt
 from sklar.table.scaling import Scaling, require_finite
 
-TASKS = ("auto", "classification", "regression")
-COMMON: dict[str, list[Any]] = {
-    "task": [StrOptions(set(TASKS))],
-    "random_state": ["random_state"],
-    "verbose": ["verbose"],
-}
 
+class Baseline(DeclaredParams, BaseEstimator):
+    """What every baseline is.
 
-def count(least: int = 1) -> list[Any]:
-    """The constraint of a word that counts something."""
-    return [Interval(Integral, least, None, closed="left")]
-
-
-class Baseline(BaseEstimator):
-    """One rival. `task="auto"` reads the task from y: real numbers are regression, all else classification.
+    Parameters
+    ----------
+    task : "auto", "classification" or "regression"
+        "auto" reads it from y: real numbers are regression, everything else is classification.
+    random_state : int, RandomState or None
+    verbose : bool
+        Show a progress bar.
 
     Attributes
     ----------
@@ -47,6 +44,9 @@ class Baseline(BaseEstimator):
 
     is_instance_wise = False
     handles_regression = True
+    task: Literal["auto", "classification", "regression"] = "auto"
+    random_state: RandomState = None
+    verbose: Verbose = False
 
     def fit(self, X: Any, y: Any) -> Baseline:
         """Learn which features matter.
@@ -88,7 +88,7 @@ class Baseline(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    # What rivals fill in.
+    # What a baseline fills in.
 
     def _fit(self, rows: np.ndarray, target: np.ndarray) -> None:
         """Learn from scaled rows, float64 (n, d), and an encoded target (class codes, or standardised reals)."""
@@ -105,7 +105,7 @@ class Baseline(BaseEstimator):
     # Shared steps.
 
     def _prepare(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        self._validate_params()
+        check_params(self)
         X, y = validate_data(
             self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2, y_numeric=False
         )
@@ -117,7 +117,7 @@ class Baseline(BaseEstimator):
         return self.scaling_.apply(X), target
 
     def _encode_target(self, y: np.ndarray) -> np.ndarray:
-        task = self.task
+        task: str = self.task
         if task == "auto":
             task = "regression" if type_of_target(y) == "continuous" else "classification"
         if task == "regression":
@@ -139,7 +139,14 @@ class Baseline(BaseEstimator):
         return (values - self.target_centre_) / self.target_spread_
 
     def _names(self) -> list[str]:
-        return [str(name) for name in _check_feature_names_in(self)]
+        names = getattr(self, "feature_names_in_", None)
+        return [f"x{j}" for j in range(self.n_features_in_)] if names is None else [str(name) for name in names]
+
+    def _decoded(self, answers: np.ndarray) -> np.ndarray:
+        """Class codes as labels, standardised values in the units of y: (n,)."""
+        if self.task_ == "classification":
+            return self.classes_[answers]
+        return answers * self.target_spread_ + self.target_centre_
 
     def _check_rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -15,18 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from sklar.model.networks import PredictNet
-from sklar.paper.baselines.base import count
 from sklar.paper.baselines.networks import (
-    AT_LEAST_ZERO,
-    NETWORK,
-    POSITIVE,
+    BatchSize,
     PredictsFromMask,
     adam,
-    answer,
     descend,
     endless_batches,
     gumbel_like,
 )
+from sklar.params import Count, NonNegative, Positive
 
 HOTTEST, COLDEST = 10.0, 0.1
 SETTLED = 0.998  # the mean over units of their largest weight at which the choice counts as made
@@ -62,6 +59,8 @@ class AutoencoderAndPredictor(nn.Module):
 class ConcreteAutoencoder(PredictsFromMask):
     """Global selection of the k features that rebuild the others.
 
+    Takes the parameters of `NetworkBaseline` too.
+
     Parameters
     ----------
     k : int, default 4
@@ -71,67 +70,30 @@ class ConcreteAutoencoder(PredictsFromMask):
     selector_learning_rate : float, default 0.1
         For the logits of the units, which must travel further than weights do.
     iterations : int, default 3000
-        Over which the temperature falls; doubled and started anew while the units have not settled.
+        Over which the temperature falls; doubled, and training restarted, while the units have not settled.
     tries : int, default 3
         How often at most.
-    batch_size, learning_rate : default 256 and 1e-3
-    weight_decay : float, default 0
-        Weight of the L2 term, on the weight matrices.
-    task, device, random_state, verbose
-        As in `Invase`.
+    batch_size, weight_decay : default 256 and 0
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import ConcreteAutoencoder
     >>> X = np.random.default_rng(0).standard_normal((200, 5))
-    >>> cae = REGISTRY["cae"](k=2, iterations=20, tries=1, batch_size=50, random_state=0).fit(X, X[:, 0] > 0)
+    >>> cae = ConcreteAutoencoder(k=2, iterations=20, tries=1, batch_size=50, random_state=0).fit(X, X[:, 0] > 0)
     >>> int(cae.select(X)[0].sum())
     2
     >>> cae.reconstruct(X).shape
     (200, 5)
     """
 
-    _parameter_constraints = {
-        **NETWORK,
-        "k": count(),
-        "decoder_hidden": count(),
-        "predictor_hidden": count(),
-        "selector_learning_rate": POSITIVE,
-        "tries": count(),
-        "weight_decay": AT_LEAST_ZERO,
-    }
-
-    def __init__(
-        self,
-        *,
-        k: int = 4,
-        decoder_hidden: int = 200,
-        predictor_hidden: int = 200,
-        selector_learning_rate: float = 0.1,
-        iterations: int = 3000,
-        tries: int = 3,
-        batch_size: int = 256,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        task: str = "auto",
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.k = k
-        self.decoder_hidden = decoder_hidden
-        self.predictor_hidden = predictor_hidden
-        self.selector_learning_rate = selector_learning_rate
-        self.iterations = iterations
-        self.tries = tries
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    k: Count = 4
+    decoder_hidden: Count = 200
+    predictor_hidden: Count = 200
+    selector_learning_rate: Positive = 0.1
+    tries: Count = 3
+    batch_size: BatchSize = 256
+    weight_decay: NonNegative = 0.0
 
     def reconstruct(self, X: Any) -> np.ndarray:
         """X rebuilt from its k chosen features, in X's own units: float (n, d)."""
@@ -140,7 +102,7 @@ class ConcreteAutoencoder(PredictsFromMask):
             chosen = model.units.logits.argmax(1)[0]  # (k,)
             return model.decoder(x[..., chosen])
 
-        rebuilt = answer(self.model_, self._check_rows(X), rebuild, self.device)
+        rebuilt = self._answer(self._check_rows(X), rebuild)
         return rebuilt * self.scaling_.spread + self.scaling_.centre
 
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:

@@ -1,4 +1,4 @@
-"""A PredictNet trained on all features, for the rivals that explain a finished predictor: LIME and SHAP."""
+"""A PredictNet trained on all features, for the baselines that explain a finished predictor: LIME and SHAP."""
 
 from __future__ import annotations
 
@@ -11,27 +11,35 @@ from sklearn.base import clone
 from torch import Tensor, nn
 
 from sklar.model.networks import PredictNet
-from sklar.paper.baselines.base import above_average, count, top_k
-from sklar.paper.baselines.networks import NETWORK, PredictsFromMask, adam, descend
+from sklar.paper.baselines.base import above_average, top_k
+from sklar.paper.baselines.networks import PredictsFromMask, adam, descend
+from sklar.params import Count
 from sklar.training.engine.loop import BestWeights, progress_bar
 
 FEWEST_ROWS_TO_SPLIT = 50  # with fewer, all are needed to train
 CHECK_EVERY, PATIENCE = 20, 20  # steps between looks at the held-out rows, and looks without a better one
 
-EXPLAINED: dict[str, list[Any]] = {
-    **NETWORK,
-    "k": [None, *count()],
-    "predictor_hidden": count(),
-}
-
 
 class ExplainedPredictor(PredictsFromMask):
-    """Trains the predictor and goes through the rows; a subclass fills `_explainer` and `_explain`."""
+    """Trains the predictor and goes through the rows; a subclass fills `_explainer` and `_explain`.
+
+    Parameters
+    ----------
+    k : int or None
+        Features per row; None keeps those whose score exceeds their row's mean.
+    predictor_hidden : int, default 200
+        Width of the predictor d-200-BN-200-BN-out, trained on all features.
+    iterations : int, default 2000
+        Of the predictor, and so are the other parameters of `NetworkBaseline`.
+    """
 
     is_instance_wise = True
+    k: Count | None = None
+    predictor_hidden: Count = 200
+    iterations: Count = 2000
 
     def _explainer(self, seed: int) -> Any:
-        """What explains single rows; built when asked for, from `background_`."""
+        """What explains single rows; built when needed, from `background_`."""
         raise NotImplementedError
 
     def _explain(self, explainer: Any, row: np.ndarray, label: int) -> np.ndarray:
@@ -39,7 +47,7 @@ class ExplainedPredictor(PredictsFromMask):
         raise NotImplementedError
 
     def fit_problems(self, problems: list[tuple[Any, Any]], random_states: list[int]) -> list[Any]:
-        """Train one model a data set (X, y), one after the other: each stops when its own held-out rows say so."""
+        """Train one model per data set (X, y), one after the other: each stops when its own held-out rows say so."""
         makers = [clone(self).set_params(random_state=random_state) for random_state in random_states]
         return [maker.fit(X, y) for maker, (X, y) in zip(makers, problems, strict=True)]
 

@@ -1,12 +1,12 @@
 """Greedy dynamic feature selection (Covert, Qiu, Lu, Kim, White, Lee, ICML 2023): features one by one.
 
 A policy looks at the features seen so far and names the next; a predictor answers from whatever is seen. The
-policy never sees a feature it has not asked for, so its choice cannot carry what it has not paid for.
+policy never sees a feature it has not acquired, so its choice cannot carry what it has not paid for.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.nn.functional import layer_norm
 
 from sklar.model.networks import PredictNet, StackedLinear
-from sklar.paper.baselines.base import check_k, count, top_k
-from sklar.paper.baselines.networks import NETWORK, PredictsFromMask, adam, descend, gumbel_like, n_replicas
+from sklar.paper.baselines.base import check_k, top_k
+from sklar.paper.baselines.networks import BatchSize, PredictsFromMask, adam, descend, gumbel_like, n_replicas
+from sklar.params import Count, NonNegative, at_least
 
 HOTTEST, COLDEST = 1.0, 0.1  # the range of the concrete relaxation's temperature over training
 NEVER = -1e6  # the logit of a feature that is already seen
@@ -60,68 +61,37 @@ def see(x: Tensor, mask: Tensor) -> Tensor:
 class GreedyDynamicSelection(PredictsFromMask):
     """Instance-wise selection, one feature after another from those already seen.
 
+    Takes the parameters of `NetworkBaseline` too.
+
     Parameters
     ----------
     k : int, default 4
-        Features a row.
+        Features per row.
     policy_hidden, predictor_hidden : int, default 128
         Widths of the policy 2d-128-LN-128-LN-d and the predictor 2d-128-BN-128-BN-out.
     warmup : int, default 1000
         Iterations in which the predictor alone learns, on random masks of random size.
-    iterations, batch_size, learning_rate : default 3000, 256 and 1e-3
-        An iteration asks for k features, with a step after each.
-    weight_decay : float, default 0
-        Weight of the L2 term, on the weight matrices.
-    task, device, random_state, verbose
-        As in `Invase`.
+    iterations : int, default 3000
+        An iteration acquires k features, with a step after each.
+    batch_size, weight_decay : default 256 and 0
 
     Examples
     --------
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import GreedyDynamicSelection
     >>> from sklar.datasets import make_synthetic
     >>> X, y, relevant = make_synthetic("syn1", n_samples=300, random_state=0)
-    >>> gdfs = REGISTRY["gdfs"](k=2, iterations=10, warmup=5, batch_size=100, random_state=0).fit(X, y)
+    >>> gdfs = GreedyDynamicSelection(k=2, iterations=10, warmup=5, batch_size=100, random_state=0).fit(X, y)
     >>> set(gdfs.select(X, k=3).sum(axis=1).tolist())
     {3}
     """
 
     is_instance_wise = True
-    _parameter_constraints = {
-        **NETWORK,
-        "k": count(),
-        "policy_hidden": count(),
-        "predictor_hidden": count(),
-        "warmup": count(0),
-    }
-
-    def __init__(
-        self,
-        *,
-        k: int = 4,
-        policy_hidden: int = 128,
-        predictor_hidden: int = 128,
-        warmup: int = 1000,
-        iterations: int = 3000,
-        batch_size: int = 256,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 0.0,
-        task: str = "auto",
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.k = k
-        self.policy_hidden = policy_hidden
-        self.predictor_hidden = predictor_hidden
-        self.warmup = warmup
-        self.iterations = iterations
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    k: Count = 4
+    policy_hidden: Count = 128
+    predictor_hidden: Count = 128
+    warmup: Annotated[int, at_least(0)] = 1000
+    batch_size: BatchSize = 256
+    weight_decay: NonNegative = 0.0
 
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
         policy = Policy(n_features, self.policy_hidden, replicas, generator)
@@ -174,7 +144,7 @@ class GreedyDynamicSelection(PredictsFromMask):
         return top_k(self._acquired(rows, k or self.k), k or self.k)
 
     def _acquired(self, rows: np.ndarray, n_steps: int) -> np.ndarray:
-        """Scores n_steps, n_steps - 1, ..., 1 in the order of asking; below 1, the policy's odds for the rest."""
+        """Scores n_steps, n_steps - 1, ..., 1 in the order of acquisition; below 1, the policy's odds for the rest."""
 
         def ask(model: Any, x: Tensor) -> Tensor:
             mask, scores = torch.zeros_like(x), torch.zeros_like(x)

@@ -13,8 +13,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sklar.paper.baselines.base import count
-from sklar.paper.baselines.explained import EXPLAINED, ExplainedPredictor
+from sklar.paper.baselines.explained import ExplainedPredictor
+from sklar.params import Count
 from sklar.training.engine.runtime import generator_on, resolve_device
 
 BLOCK_ENTRIES = 2**23  # of the interpolated rows that are in memory at a time
@@ -23,59 +23,26 @@ BLOCK_ENTRIES = 2**23  # of the interpolated rows that are in memory at a time
 class GradientShap(ExplainedPredictor):
     """The features of largest Shapley value in a predictor's answer, by expected gradients.
 
+    Takes the parameters of `ExplainedPredictor` too; a score is the |value|.
+
     Parameters
     ----------
-    k : int or None
-        Features a row; None keeps those whose |value| exceeds their row's mean.
     n_draws : int, default 50
         Points between the row and background rows at which the gradient is taken.
     n_background : int, default 200
         Training rows that stand for "feature absent".
-    predictor_hidden, iterations, batch_size, learning_rate, weight_decay
-        As in `Shap`.
-    task, device, random_state, verbose
-        As in `Invase`.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import GradientShap
     >>> X = np.random.default_rng(0).standard_normal((200, 4))
-    >>> shap = REGISTRY["gradient-shap"](k=1, iterations=50, random_state=0).fit(X, 3 * X[:, 2])
-    >>> shap.select(np.ones((1, 4)))
-    array([[False, False,  True, False]])
+    >>> GradientShap(k=1, iterations=50, random_state=0).fit(X, 3 * X[:, 2]).select(X[:2])
+    array([[False, False,  True, False],
+           [False, False,  True, False]])
     """
 
-    _parameter_constraints = {**EXPLAINED, "n_draws": count(), "n_background": count()}
-
-    def __init__(
-        self,
-        *,
-        k: int | None = None,
-        n_draws: int = 50,
-        n_background: int = 200,
-        predictor_hidden: int = 200,
-        iterations: int = 2000,
-        batch_size: int = 1000,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
-        task: str = "auto",
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.k = k
-        self.n_draws = n_draws
-        self.n_background = n_background
-        self.predictor_hidden = predictor_hidden
-        self.iterations = iterations
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    n_draws: Count = 50
+    n_background: Count = 200
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         """|Shapley value| for the predicted class; every row has the same draws, whatever block it is in: (n, d)."""
@@ -100,6 +67,6 @@ def expected_gradients(model: Any, x: Tensor, background: Tensor, between: Tenso
     step = x[:, None] - background  # (n, draws, d)
     points = (background + between * step).requires_grad_(True)
     output = model(points.flatten(0, 1)[None])[0].unflatten(0, points.shape[:2])  # (n, draws, out)
-    asked = output.gather(-1, label[:, None, None].expand(-1, points.shape[1], 1))
-    (gradient,) = torch.autograd.grad(asked.sum(), points)
+    explained = output.gather(-1, label[:, None, None].expand(-1, points.shape[1], 1))
+    (gradient,) = torch.autograd.grad(explained.sum(), points)
     return (step * gradient).mean(1)

@@ -12,12 +12,12 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from sklar.model.networks import ChoiceNet, PredictNet
-from sklar.paper.baselines.base import count
-from sklar.paper.baselines.networks import AT_LEAST_ZERO, NETWORK, PredictsFromMask, adam, descend
+from sklar.paper.baselines.networks import PredictsFromMask, adam, descend
+from sklar.params import Count, NonNegative, Positive
 
 
 class ActorAndCritics(nn.Module):
-    """The three networks; the baseline may be absent."""
+    """The three networks; the baseline network may be absent."""
 
     def __init__(self, actor: nn.Module, critic: nn.Module, baseline: nn.Module | None) -> None:
         super().__init__()
@@ -25,7 +25,9 @@ class ActorAndCritics(nn.Module):
 
 
 class Invase(PredictsFromMask):
-    """Instance-wise selection by an actor, a critic and a baseline.
+    """Instance-wise selection by an actor, a critic and a baseline network.
+
+    Takes the parameters of `NetworkBaseline` too.
 
     Parameters
     ----------
@@ -33,22 +35,15 @@ class Invase(PredictsFromMask):
         Price (lambda) of the *mean* selection probability of a row.
     actor_hidden, critic_hidden : int, default 100 and 200
         Widths: actor d-100-100-d; critic and baseline d-200-BN-200-BN-out.
-    iterations, batch_size, learning_rate : default 10,000, 1000 and 1e-4
+    iterations, learning_rate : default 10,000 and 1e-4
         Adam's, for all three networks.
-    weight_decay : float, default 1e-3
-        Weight of the L2 term, on the weight matrices.
-    task : "auto", "classification" or "regression"
-    device : "auto", "cpu" or "cuda"
-    random_state : int, RandomState or None
-    verbose : bool
-        Show a progress bar.
 
     Examples
     --------
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import Invase
     >>> from sklar.datasets import make_synthetic
     >>> X, y, relevant = make_synthetic("syn1", n_samples=300, random_state=0)
-    >>> invase = REGISTRY["invase"](iterations=20, batch_size=100, random_state=0).fit(X, y)
+    >>> invase = Invase(iterations=20, batch_size=100, random_state=0).fit(X, y)
     >>> invase.select(X).shape
     (300, 11)
     >>> invase.select(X, k=2).sum(axis=1).max()
@@ -57,39 +52,11 @@ class Invase(PredictsFromMask):
 
     is_instance_wise = True
     _with_baseline = True
-    _parameter_constraints = {
-        **NETWORK,
-        "penalty": AT_LEAST_ZERO,
-        "actor_hidden": count(),
-        "critic_hidden": count(),
-    }
-
-    def __init__(
-        self,
-        *,
-        penalty: float = 0.1,
-        actor_hidden: int = 100,
-        critic_hidden: int = 200,
-        iterations: int = 10_000,
-        batch_size: int = 1000,
-        learning_rate: float = 1e-4,
-        weight_decay: float = 1e-3,
-        task: str = "auto",
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.penalty = penalty
-        self.actor_hidden = actor_hidden
-        self.critic_hidden = critic_hidden
-        self.iterations = iterations
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    penalty: NonNegative = 0.1
+    actor_hidden: Count = 100
+    critic_hidden: Count = 200
+    iterations: Count = 10_000
+    learning_rate: Positive = 1e-4
 
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
         def critic() -> PredictNet:
@@ -140,15 +107,14 @@ class Invase(PredictsFromMask):
 class InvaseMinus(Invase):
     """INVASE without its baseline network: the reward is the critic's loss alone.
 
-    The words are those of `Invase`.
+    The parameters are those of `Invase`.
 
     Examples
     --------
-    >>> from sklar.paper.baselines import REGISTRY
-    >>> from sklar.datasets import make_synthetic
-    >>> X, y, relevant = make_synthetic("syn1", n_samples=300, random_state=0)
-    >>> REGISTRY["invase-minus"](iterations=20, batch_size=100, random_state=0).fit(X, y).scores(X).shape
-    (300, 11)
+    >>> from sklar.paper.baselines import InvaseMinus
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> set(InvaseMinus(iterations=20, random_state=0).fit(X, X[:, 0] > 0).select(X, k=2).sum(axis=1).tolist())
+    {2}
     """
 
     _with_baseline = False

@@ -7,19 +7,21 @@ where its lasso coefficient beats its copy's, and the knockoff+ threshold keeps 
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from sklearn.covariance import LedoitWolf
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from sklar.paper.baselines.base import COMMON, Baseline, count
+from sklar.paper.baselines.base import Baseline
 from sklar.paper.baselines.lasso import coefficient_sizes, fit_l1
+from sklar.params import Interval, at_least
 from sklar.training.engine.runtime import spawn_seeds
 
 
 class Knockoff(Baseline):
     """Global selection with a bound on the false discovery rate. It does not predict.
+
+    Takes the parameters of `Baseline` too.
 
     Parameters
     ----------
@@ -32,8 +34,6 @@ class Knockoff(Baseline):
         at least 1 / q features or none.
     n_folds : int, default 5
         Folds of the cross-validation that sets the lasso's strength.
-    task, random_state, verbose
-        As in `Tree`.
 
     Attributes
     ----------
@@ -43,39 +43,17 @@ class Knockoff(Baseline):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import Knockoff
     >>> X = np.random.default_rng(0).standard_normal((300, 20))
     >>> y = X[:, :8].sum(axis=1) + np.random.default_rng(1).standard_normal(300)
-    >>> REGISTRY["knockoff"](random_state=0).fit(X, y).select(X)[0, :8].all()
+    >>> Knockoff(random_state=0).fit(X, y).select(X)[0, :8].all()
     np.True_
     """
 
-    _parameter_constraints = {
-        **COMMON,
-        "q": [Interval(Real, 0, 1, closed="neither")],
-        "gaps": [StrOptions({"sdp", "equicorrelated"})],
-        "offset": [Interval(Integral, 0, 1, closed="both")],
-        "n_folds": count(2),
-    }
-
-    def __init__(
-        self,
-        *,
-        q: float = 0.2,
-        gaps: str = "sdp",
-        offset: int = 1,
-        n_folds: int = 5,
-        task: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.q = q
-        self.gaps = gaps
-        self.offset = offset
-        self.n_folds = n_folds
-        self.task = task
-        self.random_state = random_state
-        self.verbose = verbose
+    q: Annotated[float, Interval(Real, 0, 1, closed="neither")] = 0.2
+    gaps: Literal["sdp", "equicorrelated"] = "sdp"
+    offset: Annotated[int, Interval(Integral, 0, 1, closed="both")] = 1
+    n_folds: Annotated[int, at_least(2)] = 5
 
     def _fit(self, rows: np.ndarray, target: np.ndarray) -> None:
         copy_seed, fold_seed = spawn_seeds(self.random_state, 2)

@@ -1,6 +1,6 @@
 """L2X (Chen, Song, Wainwright, Jordan, ICML 2018): the k features that tell most about the response.
 
-A selector draws k relaxed one-hot choices a row (Gumbel softmax) and shows their maximum to a predictor; both
+A selector draws k relaxed one-hot choices per row (Gumbel softmax) and shows their maximum to a predictor; both
 minimise one loss. The predictor learns from the very masks the selector draws, so the choice itself can carry the
 answer: with a small k, L2X encodes.
 """
@@ -11,19 +11,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from sklar.model.networks import ChoiceNet, PredictNet
-from sklar.paper.baselines.base import count
-from sklar.paper.baselines.networks import NETWORK, POSITIVE, PredictsFromMask, adam, descend, gumbel_like
-
-
-class SelectorAndPredictor(nn.Module):
-    """Two networks that train together or in turn."""
-
-    def __init__(self, selector: nn.Module, predictor: nn.Module) -> None:
-        super().__init__()
-        self.selector, self.predictor = selector, predictor
+from sklar.paper.baselines.networks import SelectorAndPredictor, SelectorPredictorBaseline, adam, descend, gumbel_like
+from sklar.params import Count, Positive
 
 
 def gumbel_subset(logits: Tensor, k: int, temperature: float, generator: torch.Generator | None = None) -> Tensor:
@@ -32,70 +23,30 @@ def gumbel_subset(logits: Tensor, k: int, temperature: float, generator: torch.G
     return torch.softmax((logits + gumbel) / temperature, dim=-1).amax(0)
 
 
-class L2X(PredictsFromMask):
+class L2X(SelectorPredictorBaseline):
     """Instance-wise top-k selection through k Gumbel-softmax draws.
+
+    Takes the parameters of `SelectorPredictorBaseline` too.
 
     Parameters
     ----------
     k : int, default 4
-        Features a row; at test the k highest logits.
+        Features per row; at test the k highest logits.
     temperature : float, default 0.1
         tau of the Gumbel softmax.
-    selector_hidden, predictor_hidden : int, default 100 and 200
-        Widths: selector d-100-100-d; predictor d-200-BN-200-BN-out.
-    iterations, batch_size, learning_rate : default 5000, 1000 and 1e-3
-    weight_decay : float, default 1e-3
-        Weight of the L2 term, on the weight matrices.
-    task, device, random_state, verbose
-        As in `Invase`.
 
     Examples
     --------
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import L2X
     >>> from sklar.datasets import make_synthetic
     >>> X, y, relevant = make_synthetic("syn1", n_samples=300, random_state=0)
-    >>> l2x = REGISTRY["l2x"](k=2, iterations=20, batch_size=100, random_state=0).fit(X, y)
+    >>> l2x = L2X(k=2, iterations=20, batch_size=100, random_state=0).fit(X, y)
     >>> set(l2x.select(X).sum(axis=1).tolist())
     {2}
     """
 
-    is_instance_wise = True
-    _parameter_constraints = {
-        **NETWORK,
-        "k": count(),
-        "temperature": POSITIVE,
-        "selector_hidden": count(),
-        "predictor_hidden": count(),
-    }
-
-    def __init__(
-        self,
-        *,
-        k: int = 4,
-        temperature: float = 0.1,
-        selector_hidden: int = 100,
-        predictor_hidden: int = 200,
-        iterations: int = 5000,
-        batch_size: int = 1000,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
-        task: str = "auto",
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.k = k
-        self.temperature = temperature
-        self.selector_hidden = selector_hidden
-        self.predictor_hidden = predictor_hidden
-        self.iterations = iterations
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    k: Count = 4
+    temperature: Positive = 0.1
 
     def fit(self, X: Any, y: Any, soft_labels: Any = None) -> L2X:
         """Learn from y or, where given, from another model's probabilities.
@@ -127,12 +78,6 @@ class L2X(PredictsFromMask):
             raise ValueError(f"soft_labels must have the shape {wanted}; got {tuple(soft.shape)}")
         return soft
 
-    def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
-        return SelectorAndPredictor(
-            ChoiceNet(n_features, self.selector_hidden, replicas=replicas, generator=generator),
-            PredictNet(n_features, self.predictor_hidden, n_outputs, replicas=replicas, generator=generator),
-        )
-
     def _train(self, model: SelectorAndPredictor, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
         soft = getattr(self, "_soft", None)
         soft = None if soft is None else soft.to(x.device)
@@ -153,6 +98,3 @@ class L2X(PredictsFromMask):
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         return self._answer(rows, lambda model, x: model.selector(x).scores)
-
-    def _outputs(self, model: SelectorAndPredictor, x: Tensor, mask: Tensor) -> Tensor:
-        return model.predictor(x * mask)

@@ -6,7 +6,7 @@ The fit stands as a function of its own because knockoffs use it too.
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import sklearn
@@ -17,13 +17,14 @@ from sklearn.model_selection import KFold
 from sklearn.svm import l1_min_c
 from sklearn.utils.fixes import parse_version
 
-from sklar.paper.baselines.base import COMMON, Baseline, count, top_k
+from sklar.paper.baselines.base import Baseline, top_k
+from sklar.params import Count, at_least
 from sklar.training.engine.loop import progress_bar
 from sklar.training.engine.runtime import spawn_seeds
 
 N_STRENGTHS = 8
-# scikit-learn 1.8 spells the L1 penalty as a ratio and warns about the older word.
-L1_WORDS: dict[str, Any] = (
+# scikit-learn 1.8 spells the L1 penalty as a ratio and warns about the older name.
+L1_PARAMS: dict[str, Any] = (
     {"l1_ratio": 1} if parse_version(sklearn.__version__) >= parse_version("1.8") else {"penalty": "l1"}
 )
 
@@ -31,47 +32,30 @@ L1_WORDS: dict[str, Any] = (
 class L1(Baseline):
     """L1-penalised linear model, its strength chosen by cross-validation; predicts from all features.
 
+    Takes the parameters of `Baseline` too.
+
     Parameters
     ----------
     k : int or None
         Features to keep; None keeps those whose coefficient is not 0.
     n_folds : int, default 5
         Folds of the cross-validation.
-    task, random_state, verbose
-        As in `Tree`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import L1
     >>> X = np.random.default_rng(0).standard_normal((200, 4))
-    >>> REGISTRY["lasso"](random_state=0).fit(X, 3 * X[:, 1] - X[:, 2]).select(X, k=2)[0]
+    >>> L1(random_state=0).fit(X, 3 * X[:, 1] - X[:, 2]).select(X, k=2)[0]
     array([False,  True,  True, False])
     """
 
-    _parameter_constraints = {**COMMON, "k": [None, *count()], "n_folds": count(2)}
-
-    def __init__(
-        self,
-        *,
-        k: int | None = None,
-        n_folds: int = 5,
-        task: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.k = k
-        self.n_folds = n_folds
-        self.task = task
-        self.random_state = random_state
-        self.verbose = verbose
+    k: Count | None = None
+    n_folds: Annotated[int, at_least(2)] = 5
 
     def predict(self, X: Any) -> np.ndarray:
         """The class or value of each row, from all features: (n,)."""
-        answers = self.linear_.predict(self._check_rows(X))
-        if self.task_ == "classification":
-            return self.classes_[answers]
-        return answers * self.target_spread_ + self.target_centre_
+        return self._decoded(self.linear_.predict(self._check_rows(X)))
 
     def _fit(self, rows: np.ndarray, target: np.ndarray) -> None:
         seed = spawn_seeds(self.random_state, 1)[0]
@@ -126,4 +110,4 @@ def coefficient_sizes(model: Any) -> np.ndarray:
 
 def _logistic(strength: float, n_classes: int, seed: int) -> LogisticRegression:
     solver = "liblinear" if n_classes == 2 else "saga"
-    return LogisticRegression(C=strength, solver=solver, random_state=seed, **L1_WORDS)
+    return LogisticRegression(C=strength, solver=solver, random_state=seed, **L1_PARAMS)

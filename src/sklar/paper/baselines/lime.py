@@ -2,72 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from sklar.paper.baselines.base import count, optional
-from sklar.paper.baselines.explained import EXPLAINED, ExplainedPredictor
+from sklar.paper.baselines.base import optional
+from sklar.paper.baselines.explained import ExplainedPredictor
+from sklar.params import at_least
 
 
 class Lime(ExplainedPredictor):
-    """The features of largest weight in a local linear model of a predictor.
+    """The features of largest weight in a local linear model of a predictor, by the package `lime`.
 
-    Needs the package `lime`: `pip install "sklar[baselines]"`.
+    Takes the parameters of `ExplainedPredictor` too; a score is the |weight|.
 
     Parameters
     ----------
-    k : int or None
-        Features a row; None keeps those whose |weight| exceeds their row's mean.
     n_perturbations : int, default 1000
         Rows drawn around each row.
-    predictor_hidden : int, default 200
-        Width of the predictor d-200-BN-200-BN-out, trained on all features.
-    iterations, batch_size, learning_rate, weight_decay : default 2000, 1000, 1e-3 and 1e-3
-        The predictor's.
-    task, device, random_state, verbose
-        As in `Invase`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import Lime
     >>> X = np.random.default_rng(0).standard_normal((200, 4))
-    >>> lime = REGISTRY["lime"](k=1, iterations=50, n_perturbations=50, random_state=0).fit(X, X[:, 2] > 0)
+    >>> lime = Lime(k=1, iterations=50, n_perturbations=50, random_state=0).fit(X, X[:, 2] > 0)
     >>> lime.select(X[:3])
     array([[False, False,  True, False],
            [False, False,  True, False],
            [False, False,  True, False]])
     """
 
-    _parameter_constraints = {**EXPLAINED, "n_perturbations": count(2)}
-
-    def __init__(
-        self,
-        *,
-        k: int | None = None,
-        n_perturbations: int = 1000,
-        predictor_hidden: int = 200,
-        iterations: int = 2000,
-        batch_size: int = 1000,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
-        task: str = "auto",
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.k = k
-        self.n_perturbations = n_perturbations
-        self.predictor_hidden = predictor_hidden
-        self.iterations = iterations
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    n_perturbations: Annotated[int, at_least(2)] = 1000
 
     def _background(self, rows: np.ndarray, seed: int) -> np.ndarray:
         optional("lime", "LIME")  # better missed now than after training

@@ -1,4 +1,4 @@
-"""What the rivals that train networks share: replicas, batches, Adam with an L2 term, answers in blocks.
+"""What the baselines that train networks share: replicas, batches, Adam with an L2 term, answers in blocks.
 
 Every network here carries the leading replica axis R of `sklar.model.networks`, so that several seeds train side
 by side (`fit_seeds`); one seed is the plain case.
@@ -9,39 +9,48 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from numbers import Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
 from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
-from sklar.paper.baselines.base import COMMON, Baseline, count
+from sklar.model.networks import ChoiceNet, PredictNet
+from sklar.model.row_blocks import map_rows
+from sklar.paper.baselines.base import Baseline
+from sklar.params import Count, NonNegative, Positive, StrOptions, at_least
 from sklar.training.engine.loop import batches, progress_bar
 from sklar.training.engine.runtime import DEVICES, generator_on, resolve_device, spawn_seeds
 from sklar.training.engine.steps import BatchStep
 from sklar.training.tasks import Task
 
-# Entries of the widest array that answering a block of rows may make (float64: 16 MiB).
-BLOCK_ENTRIES = 2**21
+WIDEST_LAYER = 256  # entries per row that answering takes, where the rows themselves are not wider
 
-POSITIVE = [Interval(Real, 0, None, closed="neither")]
-AT_LEAST_ZERO = [Interval(Real, 0, None, closed="left")]
-NETWORK: dict[str, list[Any]] = {
-    **COMMON,
-    "iterations": count(),
-    "batch_size": count(2),
-    "learning_rate": POSITIVE,
-    "weight_decay": AT_LEAST_ZERO,
-    "device": [StrOptions(set(DEVICES))],
-}
+BatchSize = Annotated[int, at_least(2)]
+Device = Annotated[str, StrOptions(set(DEVICES))]
 
 
 class NetworkBaseline(Baseline):
-    """A rival that trains networks: fills `_build` and `_train`; networks train in float32, answer in float64."""
+    """A baseline that trains networks: fills `_build` and `_train`; they train in float32 and predict in float64.
+
+    Parameters
+    ----------
+    iterations, batch_size : int
+        Steps of training, and rows per step.
+    learning_rate : float
+        Adam's.
+    weight_decay : float
+        Weight of the L2 term, on the weight matrices.
+    device : "auto", "cpu" or "cuda"
+    """
+
+    iterations: Count = 3000
+    batch_size: BatchSize = 1000
+    learning_rate: Positive = 1e-3
+    weight_decay: NonNegative = 1e-3
+    device: Device = "auto"
 
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
         """The networks, untrained, every parameter and buffer with a leading replica axis."""
@@ -52,9 +61,9 @@ class NetworkBaseline(Baseline):
         raise NotImplementedError
 
     def fit_seeds(self, X: Any, y: Any, random_states: list[int]) -> list[Any]:
-        """Train one model a seed, side by side as replicas in one pass; return one fitted rival a seed.
+        """Train one model per seed, side by side as replicas in one pass; return one fitted baseline per seed.
 
-        The replicas share their batches, not their weights or noise. A rival of this list is as good as one
+        The replicas share their batches, not their weights or noise. A baseline of this list is as good as one
         from `fit`, though not the same to the bit.
         """
         learner = clone(self)
@@ -69,7 +78,7 @@ class NetworkBaseline(Baseline):
         return fitted
 
     def fit_problems(self, problems: list[tuple[Any, Any]], random_states: list[int]) -> list[Any]:
-        """Train one model a data set (X, y), all of one shape, side by side; return one fitted rival each.
+        """Train one model per data set (X, y), all of one shape, side by side; return one fitted baseline each.
 
         The replicas share the order of their batches, nothing else. All data sets have as many classes.
         """
@@ -90,7 +99,7 @@ class NetworkBaseline(Baseline):
         device = resolve_device(self.device)
         dtype = np.int64 if self.task_ == "classification" else np.float32
         x = torch.from_numpy(rows.astype(np.float32)).to(device)
-        x = x if x.ndim == 3 else x.unsqueeze(0)  # (1, n, d), or (R, n, d): a table each
+        x = x if x.ndim == 3 else x.unsqueeze(0)  # (1, n, d), or (R, n, d): one table per replica
         y = torch.from_numpy(target.astype(dtype)).to(device)  # (n,), or (R, n)
         weights = torch.Generator().manual_seed(seed)
         model = self._build(rows.shape[-1], self._task().n_outputs, replicas, weights).to(device)
@@ -101,7 +110,7 @@ class NetworkBaseline(Baseline):
         return Task(n_classes=len(self.classes_) if self.task_ == "classification" else None)
 
     def _batches(self, n_rows: int, generator: torch.Generator, what: str) -> Iterator[Tensor]:
-        """`iterations` batches of row indices, shuffled anew each epoch, with a progress bar when verbose."""
+        """`iterations` batches of row indices, shuffled each epoch, with a progress bar when verbose."""
         return endless_batches(n_rows, self.iterations, self.batch_size, generator, what, bool(self.verbose))
 
     def _learn(
@@ -121,11 +130,12 @@ class NetworkBaseline(Baseline):
 
     def _answer(self, rows: np.ndarray, function: Callable[[Any, Tensor], Tensor]) -> np.ndarray:
         """`function(model, x)` for blocks of rows, on the device: (n, ...)."""
-        return answer(self.model_, rows, function, self.device)
+        width = max(WIDEST_LAYER, rows.shape[1])
+        return map_rows(self.model_, len(rows), lambda part: rows[part], function, resolve_device(self.device), width)
 
 
 class PredictsFromMask(NetworkBaseline):
-    """A network rival that predicts from what its own masks show: fills `_outputs`."""
+    """A network baseline that predicts from what its own masks show: fills `_outputs`."""
 
     def _outputs(self, model: Any, x: Tensor, mask: Tensor) -> Tensor:
         """Logits or values of masked rows: (R, n, d), (R, n, d) -> (R, n, out)."""
@@ -133,10 +143,11 @@ class PredictsFromMask(NetworkBaseline):
 
     def predict(self, X: Any) -> np.ndarray:
         """The class or value of each row, from its selected features alone: (n,)."""
-        outputs = self._row_outputs(X)
-        if self.task_ == "classification":
-            return self.classes_[outputs.argmax(axis=1)]
-        return outputs[:, 0] * self.target_spread_ + self.target_centre_
+        return self._decoded(self._answers(self._row_outputs(X)))
+
+    def predict_masked(self, X: Any, mask: np.ndarray) -> np.ndarray:
+        """The class or value of each row from the features that `mask`, bool (n, d), shows: (n,)."""
+        return self._decoded(self._answers(self._masked_outputs(self._check_rows(X), mask)))
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """P(class | selected features), columns as in `classes_`: (n, classes)."""
@@ -146,9 +157,49 @@ class PredictsFromMask(NetworkBaseline):
 
     def _row_outputs(self, X: Any) -> np.ndarray:
         rows = self._check_rows(X)
-        both = np.concatenate([rows, self._masks(rows)], axis=1)  # (n, 2 d): each row with its mask
+        return self._masked_outputs(rows, self._masks(rows))
+
+    def _answers(self, outputs: np.ndarray) -> np.ndarray:
+        """Class codes, or standardised values: (n, out) -> (n,)."""
+        return outputs.argmax(axis=1) if self.task_ == "classification" else outputs[:, 0]
+
+    def _masked_outputs(self, rows: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        both = np.concatenate([rows, mask], axis=1)  # (n, 2 d): each row with its mask
         d = rows.shape[1]
         return self._answer(both, lambda model, x: self._outputs(model, x[..., :d], x[..., d:]))
+
+
+class SelectorAndPredictor(nn.Module):
+    """Two networks that train together or in turn."""
+
+    def __init__(self, selector: nn.Module, predictor: nn.Module) -> None:
+        super().__init__()
+        self.selector, self.predictor = selector, predictor
+
+
+class SelectorPredictorBaseline(PredictsFromMask):
+    """A selector d-100-100-d that scores features per row, and a predictor d-200-BN-200-BN-out of masked rows.
+
+    Parameters
+    ----------
+    selector_hidden, predictor_hidden : int, default 100 and 200
+        Widths of their layers.
+    iterations : int, default 5000
+    """
+
+    is_instance_wise = True
+    selector_hidden: Count = 100
+    predictor_hidden: Count = 200
+    iterations: Count = 5000
+
+    def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
+        return SelectorAndPredictor(
+            ChoiceNet(n_features, self.selector_hidden, replicas=replicas, generator=generator),
+            PredictNet(n_features, self.predictor_hidden, n_outputs, replicas=replicas, generator=generator),
+        )
+
+    def _outputs(self, model: SelectorAndPredictor, x: Tensor, mask: Tensor) -> Tensor:
+        return model.predictor(x * mask)
 
 
 def _require_one_shape(learners: list[Any], prepared: list[tuple[np.ndarray, np.ndarray]]) -> None:
@@ -203,21 +254,6 @@ def gumbel_like(logits: Tensor, shape: tuple[int, ...], generator: torch.Generat
 def n_replicas(model: nn.Module) -> int:
     """How many replicas a stack holds."""
     return next(model.parameters()).shape[0]
-
-
-def answer(
-    model: Any, rows: np.ndarray, function: Callable[[Any, Tensor], Tensor], device: str, width: int = 256
-) -> np.ndarray:
-    """`function(model, x)` with x (1, n, d), in blocks of rows of bounded memory, on the device: (n, ...)."""
-    where = resolve_device(device)
-    model = model if where.type == "cpu" else copy.deepcopy(model).to(where)
-    size = max(1, BLOCK_ENTRIES // max(width, rows.shape[1]))
-    with torch.inference_mode():
-        parts = [
-            function(model, torch.from_numpy(rows[i : i + size]).unsqueeze(0).to(where))[0].cpu().numpy()
-            for i in range(0, len(rows), size)
-        ]
-    return np.concatenate(parts)
 
 
 def replica(stacked: nn.Module, index: int) -> nn.Module:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklar.estimators import CopulaSelectorClassifier, CopulaSelectorRegressor
-from sklar.paper.baselines.base import COMMON, Baseline, count
-from sklar.paper.baselines.networks import AT_LEAST_ZERO, POSITIVE
-from sklar.training.engine.runtime import DEVICES
+from sklar.paper.baselines.base import Baseline
+from sklar.paper.baselines.networks import BatchSize, Device
+from sklar.params import Count, NonNegative, Positive
 
 
 class Nola(Baseline):
     """The copula selector with `covariance="independent"`.
+
+    Takes the parameters of `Baseline` too.
 
     Parameters
     ----------
@@ -24,79 +24,38 @@ class Nola(Baseline):
         As in `CopulaSelectorClassifier`; "joint" is the paper's.
     temperature, choice_hidden, predict_hidden, max_epochs, batch_size, learning_rate, weight_decay, patience
         As in `CopulaSelectorClassifier`.
-    task, device, random_state, verbose
-        As in `Invase`.
+    device : "auto", "cpu" or "cuda"
 
     Examples
     --------
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import Nola
     >>> from sklar.datasets import make_synthetic
     >>> X, y, relevant = make_synthetic("syn1", n_samples=300, random_state=0)
-    >>> REGISTRY["nola"](penalty=0.01, max_epochs=3, random_state=0).fit(X, y).scores(X).shape
+    >>> Nola(penalty=0.01, max_epochs=3, random_state=0).fit(X, y).scores(X).shape
     (300, 11)
     """
 
     is_instance_wise = True
-    _parameter_constraints = {
-        **COMMON,
-        "penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "objective": [str],
-        "temperature": POSITIVE,
-        "choice_hidden": count(),
-        "predict_hidden": count(),
-        "max_epochs": count(),
-        "batch_size": count(2),
-        "learning_rate": POSITIVE,
-        "weight_decay": AT_LEAST_ZERO,
-        "patience": count(),
-        "device": [StrOptions(set(DEVICES))],
-    }
-
-    def __init__(
-        self,
-        *,
-        penalty: float | str = "auto",
-        objective: str = "joint",
-        temperature: float = 1.0,
-        choice_hidden: int = 100,
-        predict_hidden: int = 200,
-        max_epochs: int = 1000,
-        batch_size: int = 1000,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
-        patience: int = 50,
-        task: str = "auto",
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.penalty = penalty
-        self.objective = objective
-        self.temperature = temperature
-        self.choice_hidden = choice_hidden
-        self.predict_hidden = predict_hidden
-        self.max_epochs = max_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.patience = patience
-        self.task = task
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    penalty: NonNegative | Literal["auto"] = "auto"
+    objective: str = "joint"
+    temperature: Positive = 1.0
+    choice_hidden: Count = 100
+    predict_hidden: Count = 200
+    max_epochs: Count = 1000
+    batch_size: BatchSize = 1000
+    learning_rate: Positive = 1e-3
+    weight_decay: NonNegative = 1e-3
+    patience: Count = 50
+    device: Device = "auto"
 
     def predict(self, X: Any) -> np.ndarray:
         """The class or value of each row, from its selected features alone: (n,)."""
-        answers = self.selector_.predict(self._check_rows(X))
-        if self.task_ == "classification":
-            return self.classes_[answers]
-        return answers * self.target_spread_ + self.target_centre_
+        return self._decoded(self.selector_.predict(self._check_rows(X)))
 
     def _fit(self, rows: np.ndarray, target: np.ndarray) -> None:
-        words = self.get_params(deep=False)
-        words.pop("task")
-        maker = CopulaSelectorClassifier if self.task_ == "classification" else CopulaSelectorRegressor
-        self.selector_ = maker(covariance="independent", **words).fit(rows, target)
+        params = {name: value for name, value in self.get_params(deep=False).items() if name != "task"}
+        selector = CopulaSelectorClassifier if self.task_ == "classification" else CopulaSelectorRegressor
+        self.selector_ = selector(covariance="independent", **params).fit(rows, target)
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         return self.selector_.selection_proba(rows)

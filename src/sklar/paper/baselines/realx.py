@@ -8,28 +8,21 @@ low-variance gradient of REBAR (Tucker et al., NeurIPS 2017).
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid, softplus
 
-from sklar.model.networks import ChoiceNet, PredictNet
-from sklar.paper.baselines.base import count
-from sklar.paper.baselines.l2x import SelectorAndPredictor
-from sklar.paper.baselines.networks import (
-    AT_LEAST_ZERO,
-    NETWORK,
-    POSITIVE,
-    PredictsFromMask,
-    adam,
-    descend,
-    n_replicas,
-)
+from sklar.paper.baselines.networks import SelectorAndPredictor, SelectorPredictorBaseline, adam, descend, n_replicas
+from sklar.params import NonNegative, Positive, at_least
 
 
-class RealX(PredictsFromMask):
+class RealX(SelectorPredictorBaseline):
     """Instance-wise selection through a predictor of random masks.
+
+    Takes the parameters of `SelectorPredictorBaseline` too.
 
     Parameters
     ----------
@@ -39,70 +32,18 @@ class RealX(PredictsFromMask):
         Of the relaxed mask in REBAR's control variate; it changes the variance, not the mean.
     warmup : int, default 1000
         Iterations in which only the predictor learns.
-    selector_hidden, predictor_hidden : int, default 100 and 200
-        Widths: selector d-100-100-d; predictor d-200-BN-200-BN-out.
-    iterations, batch_size, learning_rate : default 5000, 1000 and 1e-3
-    weight_decay : float, default 1e-3
-        Weight of the L2 term, on the weight matrices.
-    task, device, random_state, verbose
-        As in `Invase`.
 
     Examples
     --------
-    >>> from sklar.paper.baselines import REGISTRY
-    >>> from sklar.datasets import make_synthetic
-    >>> X, y, relevant = make_synthetic("syn1", n_samples=300, random_state=0)
-    >>> realx = REGISTRY["realx"](iterations=20, warmup=5, batch_size=100, random_state=0).fit(X, y)
-    >>> realx.scores(X).shape
-    (300, 11)
+    >>> from sklar.paper.baselines import RealX
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> RealX(iterations=20, warmup=5, batch_size=100, random_state=0).fit(X, X[:, 0] > 0).scores(X).shape
+    (200, 4)
     """
 
-    is_instance_wise = True
-    _parameter_constraints = {
-        **NETWORK,
-        "penalty": AT_LEAST_ZERO,
-        "temperature": POSITIVE,
-        "warmup": count(0),
-        "selector_hidden": count(),
-        "predictor_hidden": count(),
-    }
-
-    def __init__(
-        self,
-        *,
-        penalty: float = 0.1,
-        temperature: float = 0.1,
-        warmup: int = 1000,
-        selector_hidden: int = 100,
-        predictor_hidden: int = 200,
-        iterations: int = 5000,
-        batch_size: int = 1000,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
-        task: str = "auto",
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.penalty = penalty
-        self.temperature = temperature
-        self.warmup = warmup
-        self.selector_hidden = selector_hidden
-        self.predictor_hidden = predictor_hidden
-        self.iterations = iterations
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
-        return SelectorAndPredictor(
-            ChoiceNet(n_features, self.selector_hidden, replicas=replicas, generator=generator),
-            PredictNet(n_features, self.predictor_hidden, n_outputs, replicas=replicas, generator=generator),
-        )
+    penalty: NonNegative = 0.1
+    temperature: Positive = 0.1
+    warmup: Annotated[int, at_least(0)] = 1000
 
     def _train(self, model: SelectorAndPredictor, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
         task = self._task()
@@ -131,9 +72,6 @@ class RealX(PredictsFromMask):
     def _choose(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return scores > 0.5
 
-    def _outputs(self, model: SelectorAndPredictor, x: Tensor, mask: Tensor) -> Tensor:
-        return model.predictor(x * mask)
-
 
 def rebar_surrogate(
     logits: Tensor,
@@ -141,7 +79,7 @@ def rebar_surrogate(
     temperature: float,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """A value a row whose gradient in `logits` estimates that of E f(b), b ~ Bernoulli(sigmoid(logits)), unbiased.
+    """A value per row whose gradient in `logits` estimates that of E f(b), b ~ Bernoulli(sigmoid(logits)), unbiased.
 
     With z = logits + log u - log(1 - u), b = 1{z > 0}, and z' drawn from the law of z given b,
     grad = [f(b) - f(s(z'))] grad log p(b) + grad f(s(z)) - grad f(s(z')),  s(z) = sigmoid(z / temperature).

@@ -7,11 +7,12 @@ target and r_ff the mean among themselves; a best-first forward search looks for
 from __future__ import annotations
 
 import heapq
-from itertools import count as counter
+from itertools import count
 
 import numpy as np
 
-from sklar.paper.baselines.base import COMMON, Baseline, count
+from sklar.paper.baselines.base import Baseline
+from sklar.params import Count
 
 
 class CorrelationSelection(Baseline):
@@ -20,12 +21,12 @@ class CorrelationSelection(Baseline):
     Correlations are absolute Pearson correlations; with a class, the mean over the labels of the correlation with
     "is this label", weighted by how common the label is.
 
+    Takes the parameters of `Baseline` too; the method has no randomness.
+
     Parameters
     ----------
     patience : int, default 5
         Subsets expanded without a better one before the search stops (Hall's number).
-    task, random_state, verbose
-        As in `Tree`; the method has no randomness.
 
     Attributes
     ----------
@@ -35,36 +36,26 @@ class CorrelationSelection(Baseline):
     Examples
     --------
     >>> import numpy as np
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import CorrelationSelection
     >>> X = np.random.default_rng(0).standard_normal((200, 4))
-    >>> REGISTRY["scfs"]().fit(X, X[:, 0] + X[:, 3]).select(X)[0]
+    >>> CorrelationSelection().fit(X, X[:, 0] + X[:, 3]).select(X)[0]
     array([ True, False, False,  True])
     """
 
-    _parameter_constraints = {**COMMON, "patience": count()}
-
-    def __init__(
-        self,
-        *,
-        patience: int = 5,
-        task: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.patience = patience
-        self.task = task
-        self.random_state = random_state
-        self.verbose = verbose
+    patience: Count = 5
 
     def _fit(self, rows: np.ndarray, target: np.ndarray) -> None:
         among = np.abs(correlations(rows, rows))  # (d, d)
-        if self.task_ == "regression":
-            self.with_target_ = np.abs(correlations(rows, target[:, None]))[:, 0]
-        else:
-            labels, share = np.unique(target, return_counts=True)
-            is_label = (target[:, None] == labels).astype(np.float64)
-            self.with_target_ = np.abs(correlations(rows, is_label)) @ (share / len(target))
+        self.with_target_: np.ndarray = self._correlation_with(target, rows)
         self.subset_, self.merit_ = best_first(self.with_target_, among, self.patience)
+
+    def _correlation_with(self, target: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """How close each feature is to the target: (d,)."""
+        if self.task_ == "regression":
+            return np.abs(correlations(rows, target[:, None]))[:, 0]
+        labels, share = np.unique(target, return_counts=True)
+        is_label = (target[:, None] == labels).astype(np.float64)
+        return np.abs(correlations(rows, is_label)) @ (share / len(target))
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         scores = self.with_target_.copy()
@@ -94,7 +85,7 @@ def best_first(with_target: np.ndarray, among: np.ndarray, patience: int) -> tup
     """The best subset met when always expanding the best unexpanded one by each absent feature."""
     d = len(with_target)
     best, best_merit, waited = frozenset[int](), -np.inf, 0
-    tie = counter()
+    tie = count()
     queue = [(0.0, next(tie), best)]
     seen = {best}
     while queue and waited < patience:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sklar.paper.baselines.base import count, optional
-from sklar.paper.baselines.explained import EXPLAINED, ExplainedPredictor
+from sklar.paper.baselines.base import optional
+from sklar.paper.baselines.explained import ExplainedPredictor
+from sklar.params import Count
 
 
 class Shap(ExplainedPredictor):
@@ -18,61 +19,27 @@ class Shap(ExplainedPredictor):
 
     Needs the package `shap`: `pip install "sklar[baselines]"`.
 
+    Takes the parameters of `ExplainedPredictor` too; a score is the |value|.
+
     Parameters
     ----------
-    k : int or None
-        Features a row; None keeps those whose |value| exceeds their row's mean.
     n_permutations : int, default 10
         Orders of the features that are walked through, forth and back, for each row.
     n_background : int, default 50
         Training rows that stand for "feature absent".
-    predictor_hidden : int, default 200
-        Width of the predictor d-200-BN-200-BN-out, trained on all features.
-    iterations, batch_size, learning_rate, weight_decay : default 2000, 1000, 1e-3 and 1e-3
-        The predictor's.
-    task, device, random_state, verbose
-        As in `Invase`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import Shap
     >>> X = np.random.default_rng(0).standard_normal((200, 4))
-    >>> shap = REGISTRY["shap"](k=1, iterations=50, n_permutations=2, random_state=0).fit(X, 3 * X[:, 2])
+    >>> shap = Shap(k=1, iterations=50, n_permutations=2, random_state=0).fit(X, 3 * X[:, 2])
     >>> shap.select(np.ones((1, 4)))
     array([[False, False,  True, False]])
     """
 
-    _parameter_constraints = {**EXPLAINED, "n_permutations": count(), "n_background": count()}
-
-    def __init__(
-        self,
-        *,
-        k: int | None = None,
-        n_permutations: int = 10,
-        n_background: int = 50,
-        predictor_hidden: int = 200,
-        iterations: int = 2000,
-        batch_size: int = 1000,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
-        task: str = "auto",
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.k = k
-        self.n_permutations = n_permutations
-        self.n_background = n_background
-        self.predictor_hidden = predictor_hidden
-        self.iterations = iterations
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    n_permutations: Count = 10
+    n_background: Count = 50
 
     def _background(self, rows: np.ndarray, seed: int) -> np.ndarray:
         _package()  # better missed now than after training

@@ -1,4 +1,4 @@
-"""Stochastic gates (Yamada, Lindenbaum, Negahban, Kluger, ICML 2020): one gate a feature, the same for all rows.
+"""Stochastic gates (Yamada, Lindenbaum, Negahban, Kluger, ICML 2020): one gate per feature, the same for all rows.
 
 A gate is clamp(mu + sigma * eps + 1/2, 0, 1), which is exactly 0 or exactly 1 with positive probability; the
 penalty is the probability that it is open, Phi((mu + 1/2) / sigma).
@@ -6,17 +6,15 @@ penalty is the probability that it is open, Phi((mu + 1/2) / sigma).
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils._param_validation import Interval
 from torch import Tensor, nn
 
 from sklar.model.networks import PredictNet
-from sklar.paper.baselines.base import count
-from sklar.paper.baselines.networks import AT_LEAST_ZERO, NETWORK, POSITIVE, PredictsFromMask, adam, descend
+from sklar.paper.baselines.networks import PredictsFromMask, adam, descend
+from sklar.params import Count, NonNegative, Positive
 
 
 class GatesAndPredictor(nn.Module):
@@ -36,6 +34,8 @@ def clamped_gates(centres: Tensor, noise: Tensor | float) -> Tensor:
 class StochasticGates(PredictsFromMask):
     """Global selection by Gaussian gates in front of a network.
 
+    Takes the parameters of `NetworkBaseline` too.
+
     Parameters
     ----------
     penalty : float, default 0.1
@@ -46,58 +46,21 @@ class StochasticGates(PredictsFromMask):
         Width of the network d-200-BN-200-BN-out.
     gate_learning_rate : float or None
         For mu alone; None is `learning_rate`.
-    iterations, batch_size, learning_rate : default 3000, 1000 and 1e-3
-    weight_decay : float, default 1e-3
-        Weight of the L2 term, on the weight matrices.
-    task, device, random_state, verbose
-        As in `Invase`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import StochasticGates
     >>> X = np.random.default_rng(0).standard_normal((200, 5))
-    >>> stg = REGISTRY["stg"](iterations=20, batch_size=100, random_state=0).fit(X, 2 * X[:, 0] - X[:, 1])
+    >>> stg = StochasticGates(iterations=20, batch_size=100, random_state=0).fit(X, 2 * X[:, 0] - X[:, 1])
     >>> stg.select(X, k=2).shape
     (200, 5)
     """
 
-    _parameter_constraints = {
-        **NETWORK,
-        "penalty": AT_LEAST_ZERO,
-        "sigma": POSITIVE,
-        "predictor_hidden": count(),
-        "gate_learning_rate": [None, Interval(Real, 0, None, closed="neither")],
-    }
-
-    def __init__(
-        self,
-        *,
-        penalty: float = 0.1,
-        sigma: float = 0.5,
-        predictor_hidden: int = 200,
-        gate_learning_rate: float | None = None,
-        iterations: int = 3000,
-        batch_size: int = 1000,
-        learning_rate: float = 1e-3,
-        weight_decay: float = 1e-3,
-        task: str = "auto",
-        device: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.penalty = penalty
-        self.sigma = sigma
-        self.predictor_hidden = predictor_hidden
-        self.gate_learning_rate = gate_learning_rate
-        self.iterations = iterations
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.task = task
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    penalty: NonNegative = 0.1
+    sigma: Positive = 0.5
+    predictor_hidden: Count = 200
+    gate_learning_rate: Positive | None = None
 
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
         centres = 0.01 * torch.randn((replicas, 1, n_features), generator=generator)

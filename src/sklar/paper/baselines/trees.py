@@ -5,7 +5,7 @@ They rank features for the whole table at once, by how much splits on a feature 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.ensemble import (
@@ -18,47 +18,34 @@ from sklearn.ensemble import (
 )
 from sklearn.inspection import permutation_importance
 
-from sklar.paper.baselines.base import COMMON, Baseline, above_average, count, top_k
+from sklar.paper.baselines.base import Baseline, above_average, top_k
+from sklar.params import Count
 from sklar.training.engine.runtime import spawn_seeds
 
 WIDEST_TO_SHUFFLE = 100  # features
 
-TREES: dict[str, list[Any]] = {
-    **COMMON,
-    "k": [None, *count()],
-    "n_trees": count(),
-}
-
 
 class TreeEnsemble(Baseline):
-    """A scikit-learn ensemble whose importances are the scores; predicts from all features."""
+    """A scikit-learn ensemble whose importances are the scores; predicts from all features.
 
-    _parameter_constraints = TREES
+    Parameters
+    ----------
+    k : int or None
+        Features to keep; None keeps those of more than average importance.
+    n_trees : int, default 100
+    """
 
-    def __init__(
-        self,
-        *,
-        k: int | None = None,
-        n_trees: int = 100,
-        task: str = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.k = k
-        self.n_trees = n_trees
-        self.task = task
-        self.random_state = random_state
-        self.verbose = verbose
+    k: Count | None = None
+    n_trees: Count = 100
+    _ensembles: ClassVar[tuple[Any, Any]]  # of scikit-learn: for classes, and for real targets
 
     def predict(self, X: Any) -> np.ndarray:
         """The class or value of each row, from all features: (n,)."""
-        answers = self.ensemble_.predict(self._check_rows(X))
-        if self.task_ == "classification":
-            return self.classes_[answers]
-        return answers * self.target_spread_ + self.target_centre_
+        return self._decoded(self.ensemble_.predict(self._check_rows(X)))
 
     def _make(self, seed: int) -> Any:
-        raise NotImplementedError
+        ensemble = self._ensembles[self.task_ == "regression"]
+        return ensemble(n_estimators=self.n_trees, random_state=seed, verbose=int(bool(self.verbose)))
 
     def _fit(self, rows: np.ndarray, target: np.ndarray) -> None:
         self.ensemble_ = self._make(spawn_seeds(self.random_state, 1)[0]).fit(rows, target)
@@ -75,46 +62,33 @@ class TreeEnsemble(Baseline):
 
 
 class Tree(TreeEnsemble):
-    """Extremely randomised trees (Geurts, Ernst, Wehenkel, 2006).
-
-    Parameters
-    ----------
-    k : int or None
-        Features to keep; None keeps those of more than average importance.
-    n_trees : int, default 100
-    task : "auto", "classification" or "regression"
-    random_state : int, RandomState or None
-    verbose : bool
+    """Extremely randomised trees (Geurts, Ernst, Wehenkel, 2006); the parameters are those of `TreeEnsemble`.
 
     Examples
     --------
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import Tree
     >>> from sklar.datasets import make_synthetic
     >>> X, y, relevant = make_synthetic("syn2", n_samples=500, random_state=0)
-    >>> REGISTRY["tree"](n_trees=50, random_state=0).fit(X, y).select(X, k=3)[0, :4]
+    >>> Tree(n_trees=50, random_state=0).fit(X, y).select(X, k=3)[0, :4]
     array([ True,  True,  True, False])
     """
 
-    def _make(self, seed: int) -> Any:
-        maker = ExtraTreesClassifier if self.task_ == "classification" else ExtraTreesRegressor
-        return maker(n_estimators=self.n_trees, random_state=seed, verbose=int(bool(self.verbose)))
+    _ensembles = (ExtraTreesClassifier, ExtraTreesRegressor)
 
 
 class Forest(TreeEnsemble):
-    """Random forests (Breiman, 2001); the words are those of `Tree`.
+    """Random forests (Breiman, 2001); the parameters are those of `TreeEnsemble`.
 
     Examples
     --------
-    >>> from sklar.paper.baselines import REGISTRY
-    >>> from sklar.datasets import make_synthetic
-    >>> X, y, relevant = make_synthetic("syn2", n_samples=500, random_state=0)
-    >>> REGISTRY["forest"](n_trees=50, random_state=0).fit(X, y).select(X, k=3)[0, :4]
-    array([ True,  True,  True, False])
+    >>> from sklar.paper.baselines import Forest
+    >>> X = np.random.default_rng(0).standard_normal((200, 4))
+    >>> forest = Forest(k=1, n_trees=20, random_state=0).fit(X, 3 * X[:, 1])
+    >>> forest.select(X)[0], round(forest.score(X, 3 * X[:, 1]), 1)
+    (array([False,  True, False, False]), 1.0)
     """
 
-    def _make(self, seed: int) -> Any:
-        maker = RandomForestClassifier if self.task_ == "classification" else RandomForestRegressor
-        return maker(n_estimators=self.n_trees, random_state=seed, verbose=int(bool(self.verbose)))
+    _ensembles = (RandomForestClassifier, RandomForestRegressor)
 
 
 class Boosting(TreeEnsemble):
@@ -122,15 +96,17 @@ class Boosting(TreeEnsemble):
 
     XGBoost scores a feature by the mean gain of its splits; histogram boosting has no importances, so there the
     score is the loss of accuracy (or R^2) when the feature's values are shuffled, or above 100 features, where that
-    would take hours, the mean gain of its splits too. `engine_` says which ran. The words are those of `Tree`.
+    would take hours, the mean gain of its splits too. `engine_` says which ran. The parameters are those of
+    `TreeEnsemble`.
 
     Examples
     --------
-    >>> from sklar.paper.baselines import REGISTRY
+    >>> from sklar.paper.baselines import Boosting
     >>> from sklar.datasets import make_synthetic
     >>> X, y, relevant = make_synthetic("syn2", n_samples=500, random_state=0)
-    >>> REGISTRY["boosting"](n_trees=20, random_state=0).fit(X, y).select(X, k=3)[0, :4]
-    array([ True,  True,  True, False])
+    >>> boosting = Boosting(n_trees=20, random_state=0).fit(X, y)
+    >>> boosting.engine_ in ("xgboost", "scikit-learn"), boosting.select(X, k=3)[0, :4].tolist()
+    (True, [True, True, True, False])
     """
 
     def _make(self, seed: int) -> Any:

@@ -1,4 +1,4 @@
-"""What a row says about where it was measured: versions, commit, device, memory."""
+"""What a row records about where it was measured: versions, commit, device, memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import torch
 
 
 def versions() -> dict[str, str]:
-    """What was run with."""
+    """Versions of what the run used."""
     return {
         "python": platform.python_version(),
         "torch": torch.__version__,
@@ -48,17 +48,17 @@ def commit() -> str:
         return "unknown"
 
 
-def _git(folder: Path, *words: str) -> str:
-    return subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+def _git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def device_name(device: torch.device) -> str:
-    """The device, in words."""
+    """The name of the device."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else f"cpu ({platform.machine()})"
 
 
-def forget_peak(device: torch.device) -> None:
-    """Start to watch the peak of memory anew, where that can be done."""
+def reset_peak_memory(device: torch.device) -> None:
+    """Measure the peak of memory from here on, where that can be done."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
 

@@ -6,7 +6,6 @@ figure-psd: t-SNE of every test row's covariance of gates. figure-pixels: the be
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +15,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sklar.atomic import replace_file
 from sklar.model.selection import SelectionModel
 from sklar.paper.experiments import environment
 from sklar.paper.experiments.honest_stack import fit_honest_stack
 from sklar.paper.experiments.joint_stack import JointStack, fit_joint_stack
 from sklar.paper.experiments.real import Split, real_split
-from sklar.paper.experiments.specs import Method, Spec, Words
+from sklar.paper.experiments.specs import Method, Params, Spec
 
 N_PIXELS = 120
 N_POINTS, QUICK_POINTS = 1500, 200
@@ -33,7 +33,7 @@ Panel = dict[str, Any]
 
 
 def make_figure(
-    spec: Spec, device: torch.device, folder: Path, command: str, overrides: Words, echo: Callable[[str], object]
+    spec: Spec, device: torch.device, folder: Path, command: str, overrides: Params, echo: Callable[[str], object]
 ) -> None:
     """Write `folder`/NAME.json, unless a file of the same kind of run is there."""
     path = folder / f"{spec.name}.json"
@@ -51,9 +51,7 @@ def make_figure(
         "device": environment.device_name(device),
         "seconds": round(time.perf_counter() - start, 1),
     }
-    half = path.with_suffix(".half")
-    half.write_text(json.dumps({"figure": spec.name, **mark, **facts, "panels": panels}))
-    os.replace(half, path)
+    replace_file(path, json.dumps({"figure": spec.name, **mark, **facts, "panels": panels}))
     echo(f"{spec.name}: {facts['seconds']} s")
 
 
@@ -64,33 +62,35 @@ def _psd_panels(
     wanted = [(dataset, k) for k in spec.ks for dataset in spec.datasets if k or dataset == spec.datasets[0]]
     panels = []
     for dataset, k in wanted:
-        split = real_split(dataset, SEED)
-        words = spec.methods[0].settings(spec.is_quick, dataset, k) | overrides
-        if not k:
-            words = {"penalty": BINARY_PENALTY, **overrides, **{w: v for w, v in words.items() if w != "penalty"}}
-        stack = fit_joint_stack([(split.x, split.y)], words, device, SEED, k or None)
-        n = QUICK_POINTS if spec.is_quick else N_POINTS
-        answers = stack.answers(0, split.test_x, split.test_y)
-        points = tsne(covariance_components(stack, split.test_x[:n]))
-        echo(f"{spec.name}: {dataset}, k = {k or 'binary'}: accuracy {answers.accuracy:.2f}")
-        panels.append(
-            {
-                "dataset": dataset,
-                "k": k or None,
-                "points": np.round(points, 2).tolist(),
-                "labels": split.test_y[:n].tolist(),
-                "accuracy": answers.accuracy,
-                "features": float(answers.selected.sum(1).mean()),
-            }
-        )
+        panels.append(_psd_panel(spec, device, dataset, k, overrides))
+        echo(f"{spec.name}: {dataset}, k = {k or 'binary'}: accuracy {panels[-1]['accuracy']:.2f}")
     return panels
+
+
+def _psd_panel(spec: Spec, device: torch.device, dataset: str, k: int, overrides: dict[str, Any]) -> Panel:
+    split = real_split(dataset, SEED)
+    params = spec.methods[0].params_for(spec.is_quick, dataset, k) | overrides
+    if not k:
+        params["penalty"] = overrides.get("penalty", BINARY_PENALTY)
+    stack = fit_joint_stack([(split.x, split.y)], params, device, SEED, k or None)
+    n = QUICK_POINTS if spec.is_quick else N_POINTS
+    answers = stack.answers(0, split.test_x, split.test_y)
+    points = tsne(covariance_components(stack, split.test_x[:n]))
+    return {
+        "dataset": dataset,
+        "k": k or None,
+        "points": np.round(points, 2).tolist(),
+        "labels": split.test_y[:n].tolist(),
+        "accuracy": answers.accuracy,
+        "features": float(answers.selected.sum(1).mean()),
+    }
 
 
 def covariance_components(stack: JointStack, X: np.ndarray) -> np.ndarray:
     """Principal components of the rows' Sigma, each a point of d x d coordinates: (n, components).
 
     Only inner products of the Sigmas are needed, and <A A^T, B B^T> = |A^T B|^2 for factors Sigma = A A^T; but here
-    d x d numbers a row are few enough to be held.
+    d x d numbers per row fit in memory.
     """
 
     def flat_sigma(model: SelectionModel, x: Tensor) -> Tensor:
@@ -125,8 +125,8 @@ def _pixel_panels(
     shown = min(N_PIXELS, split.x.shape[1] // 6 if spec.is_quick else N_PIXELS)
     panels = []
     for method in spec.methods:
-        words = method.settings(spec.is_quick, dataset, spec.ks[0]) | overrides
-        scores = _scores(method, words, split, split.test_x[samples], device, spec.ks[0])
+        params = method.params_for(spec.is_quick, dataset, spec.ks[0]) | overrides
+        scores = _scores(method, params, split, split.test_x[samples], device, spec.ks[0])
         best = np.argsort(-scores, axis=1, kind="stable")[:, :shown]
         panels.append(
             {
@@ -142,9 +142,9 @@ def _pixel_panels(
 
 
 def _scores(
-    method: Method, words: dict[str, Any], split: Split, X: np.ndarray, device: torch.device, k: int
+    method: Method, params: dict[str, Any], split: Split, X: np.ndarray, device: torch.device, k: int
 ) -> np.ndarray:
     data = [(split.x, split.y)]
     if method.engine == "honest":
-        return fit_honest_stack(data, words, device, SEED, k).scores(0, X)
-    return fit_joint_stack(data, words, device, SEED, k).map_rows(0, X, lambda model, x: model.scores(x))
+        return fit_honest_stack(data, params, device, SEED, k).scores(0, X)
+    return fit_joint_stack(data, params, device, SEED, k).map_rows(0, X, lambda model, x: model.scores(x))

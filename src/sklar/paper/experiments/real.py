@@ -1,8 +1,8 @@
-"""Methods on MNIST, Fashion-MNIST and ISOLET: accuracy from k features a row, twice.
+"""Methods on MNIST, Fashion-MNIST and ISOLET: accuracy from k features per row, twice.
 
 "accuracy" is of the method's own predictor or, where it has none for k features, of a network refitted on what it
-shows. Both can be told the class by the choice of features. "evalx" is of a judge that learned from random masks
-alone, and cannot.
+shows; the choice of features can leak the class to either. "evalx" is of a judge that learned from random masks alone,
+to which it cannot.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from sklar.model.networks import PredictNet
 from sklar.paper.baselines import REGISTRY
 from sklar.paper.baselines.networks import adam, descend, endless_batches
 from sklar.paper.data import load_images, load_isolet
-from sklar.paper.experiments.cells import STACKED_RIVALS, Cell, Measured, Unit
 from sklar.paper.experiments.honest_stack import fit_honest_stack
 from sklar.paper.experiments.joint_stack import fit_joint_stack
-from sklar.paper.experiments.kept import kept_judge
+from sklar.paper.experiments.judge_cache import cached_judge
 from sklar.paper.experiments.specs import CPU_ROWS
 from sklar.paper.experiments.stacks import scaling_of
+from sklar.paper.experiments.units import STACKED_BASELINES, Cell, Measured, Unit
 from sklar.training.engine.runtime import generator_on
 from sklar.training.engine.steps import BatchStep
 from sklar.training.honest.judge import JudgeSettings, judged, train_judge
@@ -46,7 +46,7 @@ class Split(NamedTuple):
 
 def measure_real(unit: Unit, device: torch.device) -> list[Measured]:
     """Both accuracies of every cell of one data set."""
-    by_engine = {"honest": _ours, "joint": _ours, "rival": _rivals}
+    by_engine = {"honest": _ours, "joint": _ours, "baseline": _baselines}
     return by_engine[unit.method.engine](unit, device)
 
 
@@ -56,16 +56,16 @@ def prepare_real(unit: Unit, device: torch.device) -> None:
         _judge_of(unit, cell, device)
 
 
-def real_split(name: str, seed: int, aside: bool = False) -> Split:
-    """The data set `name`; only ISOLET is split anew for every seed. `aside` tests on a sixth of the training rows."""
-    return (_kept_aside if aside else _load)(name, 0 if name in SHARED_SPLIT else seed)
+def real_split(name: str, seed: int, held_out: bool = False) -> Split:
+    """The data set `name`; only ISOLET's split depends on the seed. `held_out`: test on a sixth of training rows."""
+    return (_held_out if held_out else _load)(name, 0 if name in SHARED_SPLIT else seed)
 
 
 def _split_of(unit: Unit, cell: Cell) -> Split:
-    return real_split(cell.dataset, cell.seed, unit.spec.aside)
+    return real_split(cell.dataset, cell.seed, unit.spec.held_out)
 
 
-@lru_cache(maxsize=8)  # every data set and split of a figure: its methods come round to them again
+@lru_cache(maxsize=8)  # every data set and split of a figure: each method needs them again
 def _load(name: str, seed: int) -> Split:
     if name == "isolet":
         return Split(*load_isolet("random", seed))
@@ -80,33 +80,32 @@ def _load(name: str, seed: int) -> Split:
 
 
 @lru_cache(maxsize=8)
-def _kept_aside(name: str, seed: int) -> Split:
+def _held_out(name: str, seed: int) -> Split:
     split = _load(name, seed)
     n = len(split.x) - len(split.x) // 6
     return Split(split.x[:n], split.y[:n], split.x[n:], split.y[n:])
 
 
 @lru_cache(maxsize=8)
-def _judge(name: str, seed: int, aside: bool, settings: JudgeSettings, device_type: str) -> MaskedPredictor:
-    split, device = real_split(name, seed, aside), torch.device(device_type)
+def _judge(name: str, seed: int, held_out: bool, settings: JudgeSettings, device_type: str) -> MaskedPredictor:
+    split, device = real_split(name, seed, held_out), torch.device(device_type)
 
-    def make() -> MaskedPredictor:
-        rows = scaling_of(split.x, "global").apply(split.x).astype(np.float32)
-        x, y = torch.from_numpy(rows).to(device), torch.from_numpy(split.y).to(device)
+    def train() -> MaskedPredictor:
+        x, y = _scaled(split, split.x).to(device), torch.from_numpy(split.y).to(device)
         return train_judge(x, y, Task(int(split.y.max()) + 1), settings, seed=0)
 
-    return kept_judge(f"{name}-{seed}", (split.x, split.y), settings, make).to(device)
+    return cached_judge(f"{name}-{seed}", (split.x, split.y), settings, train).to(device)
 
 
 def _judge_of(unit: Unit, cell: Cell, device: torch.device) -> MaskedPredictor:
     seed = 0 if cell.dataset in SHARED_SPLIT else cell.seed
-    return _judge(cell.dataset, seed, unit.spec.aside, unit.spec.judge, device.type)
+    return _judge(cell.dataset, seed, unit.spec.held_out, unit.spec.judge, device.type)
 
 
 def evalx_accuracy(unit: Unit, cell: Cell, mask: np.ndarray, device: torch.device) -> float:
     """Accuracy, in percent, of the judge shown the test rows by `mask` (n, d)."""
     split = _split_of(unit, cell)
-    x = torch.from_numpy(scaling_of(split.x, "global").apply(split.test_x).astype(np.float32)).to(device)
+    x = _scaled(split, split.test_x).to(device)
     output = judged(_judge_of(unit, cell, device), x, torch.from_numpy(mask).to(device))
     return float(100 * (output.argmax(-1).cpu().numpy() == split.test_y).mean())
 
@@ -115,7 +114,7 @@ def _ours(unit: Unit, device: torch.device) -> list[Measured]:
     fit = fit_honest_stack if unit.method.engine == "honest" else fit_joint_stack
     splits = [_split_of(unit, cell) for cell in unit.cells]
     k = unit.cells[0].k
-    stack: Any = fit([(split.x, split.y) for split in splits], unit.words, device, unit.cells[0].seed, k)
+    stack: Any = fit([(split.x, split.y) for split in splits], unit.params, device, unit.cells[0].seed, k)
     results = []
     for p, (cell, split) in enumerate(zip(unit.cells, splits, strict=True)):
         answers = stack.answers(p, split.test_x, split.test_y)
@@ -124,80 +123,79 @@ def _ours(unit: Unit, device: torch.device) -> list[Measured]:
     return results
 
 
-def _rivals(unit: Unit, device: torch.device) -> list[Measured]:
+def _baselines(unit: Unit, device: torch.device) -> list[Measured]:
     name = unit.method.name
     seeds, ks = (
         list(dict.fromkeys(values)) for values in zip(*((cell.seed, cell.k) for cell in unit.cells), strict=True)
     )
-    words = unit.words
-    if name in PREDICTS_FROM_K:
-        words["k"] = max(ks)
-    if "device" in REGISTRY[name]().get_params(deep=False):
-        words["device"] = device.type
-    splits = [real_split(unit.cells[0].dataset, seed, unit.spec.aside) for seed in seeds]
+    splits = [real_split(unit.cells[0].dataset, seed, unit.spec.held_out) for seed in seeds]
+    note = (("accuracy_of", "own" if name in PREDICTS_FROM_K else "refit"),)
     results = []
-    for seed, split, rival in zip(seeds, splits, _fitted(name, words, splits, seeds), strict=True):
-        shown = masks_for(rival, split.test_x, ks, device)
-        if name in PREDICTS_FROM_K:
-            accuracies = {k: _own_accuracy(rival, split, shown[k]) for k in ks}
-        else:
-            train_masks = list(masks_for(rival, split.x, ks, device).values())
-            steps = QUICK_REFIT_STEPS if unit.spec.is_quick else REFIT_STEPS
-            found = refit_accuracies(split, train_masks, list(shown.values()), device, seed, steps)
-            accuracies = dict(zip(ks, found, strict=True))
-        note = (("accuracy_of", "own" if name in PREDICTS_FROM_K else "refit"),)
+    for seed, split, fitted in zip(seeds, splits, _fitted(unit, splits, seeds, max(ks), device), strict=True):
+        masks = masks_for(fitted, split.test_x, ks, device)
+        accuracies = _accuracies(unit, fitted, split, masks, device, seed)
         for cell in unit.cells:
             if cell.seed == seed:
                 k = cell.k or 0
-                evalx = evalx_accuracy(unit, cell, shown[k], device)
+                evalx = evalx_accuracy(unit, cell, masks[k], device)
                 results.append(Measured(cell, {"accuracy": accuracies[k], "evalx": evalx}, note))
     return results
 
 
-def _fitted(name: str, words: dict[str, Any], splits: list[Split], seeds: list[int]) -> list[Any]:
-    maker = REGISTRY[name]
-    if name in STACKED_RIVALS and len(seeds) > 1:
+def _fitted(unit: Unit, splits: list[Split], seeds: list[int], most_features: int, device: torch.device) -> list[Any]:
+    """One fitted baseline per seed."""
+    name, params = unit.method.name, unit.params
+    baseline, most_rows = REGISTRY[name], CPU_ROWS.get(name)
+    if name in PREDICTS_FROM_K:
+        params["k"] = most_features
+    if "device" in baseline().get_params(deep=False):
+        params["device"] = device.type
+    if name in STACKED_BASELINES and len(seeds) > 1:
         if all(split is splits[0] for split in splits):
-            return maker(**words).fit_seeds(splits[0].x, splits[0].y, seeds)
-        return maker(**words).fit_problems([(split.x, split.y) for split in splits], seeds)
-    most = CPU_ROWS.get(name)
+            return baseline(**params).fit_seeds(splits[0].x, splits[0].y, seeds)
+        return baseline(**params).fit_problems([(split.x, split.y) for split in splits], seeds)
     return [
-        maker(**words, random_state=seed).fit(split.x[:most], split.y[:most])
+        baseline(**params, random_state=seed).fit(split.x[:most_rows], split.y[:most_rows])
         for split, seed in zip(splits, seeds, strict=True)
     ]
 
 
-def masks_for(rival: Any, X: np.ndarray, ks: list[int], device: torch.device) -> dict[int, np.ndarray]:
+def _accuracies(
+    unit: Unit, fitted: Any, split: Split, masks: dict[int, np.ndarray], device: torch.device, seed: int
+) -> dict[int, float]:
+    """k -> accuracy on the test rows of the baseline's own predictor or, where it has none for k, of a refit."""
+    if unit.method.name in PREDICTS_FROM_K:
+        return {
+            k: float(100 * (fitted.predict_masked(split.test_x, mask) == split.test_y).mean())
+            for k, mask in masks.items()
+        }
+    train_masks = list(masks_for(fitted, split.x, list(masks), device).values())
+    steps = QUICK_REFIT_STEPS if unit.spec.is_quick else REFIT_STEPS
+    found = refit_accuracies(split, train_masks, list(masks.values()), device, seed, steps)
+    return dict(zip(masks, found, strict=True))
+
+
+def masks_for(baseline: Any, X: np.ndarray, ks: list[int], device: torch.device) -> dict[int, np.ndarray]:
     """Masks of the k best features of every row, for each k, from one ranking: k -> bool (n, d)."""
-    if not rival.is_instance_wise:
-        return {k: np.repeat(rival.select(X[:1], k=k), len(X), axis=0) for k in ks}
-    order = torch.from_numpy(rival.scores(X)).to(device).topk(max(ks), dim=1).indices.cpu().numpy()
+    if not baseline.is_instance_wise:
+        return {k: np.repeat(baseline.select(X[:1], k=k), len(X), axis=0) for k in ks}
+    order = torch.from_numpy(baseline.scores(X)).to(device).topk(max(ks), dim=1).indices.cpu().numpy()
     masks = {k: np.zeros(X.shape, dtype=bool) for k in ks}
     for k, mask in masks.items():
         np.put_along_axis(mask, order[:, :k], True, axis=1)
     return masks
 
 
-def _own_accuracy(rival: Any, split: Split, mask: np.ndarray) -> float:
-    """Accuracy of the rival's own predictor, shown the test rows by `mask`."""
-    d = mask.shape[1]
-    both = np.concatenate([rival.scaling_.apply(split.test_x), mask], axis=1)  # each row with its mask
-    outputs = rival._answer(both, lambda model, x: rival._outputs(model, x[..., :d], x[..., d:]))
-    return float(100 * (rival.classes_[outputs.argmax(1)] == split.test_y).mean())
-
-
 def refit_accuracies(
     split: Split, masks: list[np.ndarray], test_masks: list[np.ndarray], device: torch.device, seed: int, steps: int
 ) -> list[float]:
     """Test accuracies of networks that learned from what the masks show, one replica for each list entry."""
-    scaling = scaling_of(split.x, "global")
-    x, test_x = (torch.from_numpy(scaling.apply(X).astype(np.float32)).to(device) for X in (split.x, split.test_x))
-    y = torch.from_numpy(split.y).to(device)
-    task, replicas = Task(int(split.y.max()) + 1), len(masks)
-    shown = torch.stack([torch.from_numpy(mask) for mask in masks]).to(device)  # (R, n, d)
-    weights = torch.Generator().manual_seed(seed)
-    model = PredictNet(x.shape[1], REFIT_HIDDEN, task.n_outputs, replicas=replicas, generator=weights).to(device)
-    optimiser, generator = adam([model], 1e-3, 1e-4), generator_on(device, seed)
+    x, test_x = (_scaled(split, X).to(device) for X in (split.x, split.test_x))
+    y, task = torch.from_numpy(split.y).to(device), Task(int(split.y.max()) + 1)
+    shown, tests = (torch.stack([torch.from_numpy(one) for one in some]).to(device) for some in (masks, test_masks))
+    weights, generator = torch.Generator().manual_seed(seed), generator_on(device, seed)
+    model = PredictNet(x.shape[1], REFIT_HIDDEN, task.n_outputs, replicas=len(masks), generator=weights).to(device)
+    optimiser = adam([model], 1e-3, 1e-4)
     model.train()
 
     def learn(rows: Tensor) -> Tensor:
@@ -208,6 +206,10 @@ def refit_accuracies(
         step(rows)
     model.eval()
     with torch.no_grad():
-        tests = torch.stack([torch.from_numpy(mask) for mask in test_masks]).to(device)
         predicted = model(test_x * tests).argmax(-1).cpu().numpy()
     return [float(100 * (answer == split.test_y).mean()) for answer in predicted]
+
+
+def _scaled(split: Split, X: np.ndarray) -> Tensor:
+    """Rows by the one mean and deviation of the training rows, float32 (n, d)."""
+    return torch.from_numpy(scaling_of(split.x, "global").apply(X).astype(np.float32))

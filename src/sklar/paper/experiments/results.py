@@ -16,7 +16,7 @@ from sklar.paper.experiments.rows import Row
 from sklar.paper.experiments.specs import Method, Spec, spec_of
 
 LOWER_IS_BETTER = ("fdr",)
-TOLD_THE_TRUTH = ("constant-union",)  # yardsticks, not rivals
+GIVEN_THE_TRUTH = ("constant-union",)  # yardsticks, not competitors
 SMALLEST_DIFFERENCE = 0.05  # percent; what is closer is level
 METRIC_LABELS = {"tpr": "TPR", "fdr": "FDR", "accuracy": "own", "evalx": "EVAL-X"}
 
@@ -44,7 +44,7 @@ Groups = tuple[tuple[str, tuple[str, ...]], ...]  # (heading, headings below it)
 
 @dataclass(frozen=True)
 class TableView:
-    """A table to show: groups of columns, and one line a method."""
+    """A table to show: groups of columns, and one line per method."""
 
     title: str
     groups: Groups
@@ -66,7 +66,7 @@ def published() -> dict[tuple[str, str, str], float]:
 
 
 def summarise(values: Iterable[float]) -> Summary:
-    """Mean and 95% interval of one value a seed, by Student's t.
+    """Mean and 95% interval of one value per seed, by Student's t.
 
     Examples
     --------
@@ -132,13 +132,13 @@ def _table(spec: Spec, title: str, groups: Groups, places: list[tuple], found: d
 def _cell(spec: Spec, method: Method, place: tuple, found: dict[tuple, Summary]) -> TableCell:
     dataset, k, metric = place
     measured = found.get((method.name, dataset, spec.setting, k, metric))
-    told = _published_cell(spec, method, dataset, k, metric)
-    if measured is None or method.engine == "rival":
-        return TableCell(measured, told)
-    reference = told
+    printed = _published_cell(spec, method, dataset, k, metric)
+    if measured is None or method.engine == "baseline":
+        return TableCell(measured, printed)
+    reference = printed
     if reference is None and method.engine == "honest" and spec.kind == "real":
-        reference = _best_rival(spec, place, found)  # not of TPR or FDR alone: who selects nothing has an FDR of 0
-    return TableCell(measured, told, "" if reference is None else verdict(metric, measured, reference))
+        reference = _best_baseline(spec, place, found)  # not of TPR or FDR alone: who selects nothing has an FDR of 0
+    return TableCell(measured, printed, "" if reference is None else verdict(metric, measured, reference))
 
 
 def _published_cell(spec: Spec, method: Method, dataset: str, k: int | None, metric: str) -> float | None:
@@ -149,14 +149,14 @@ def _published_cell(spec: Spec, method: Method, dataset: str, k: int | None, met
     return published().get((spec.name, method.published, column))
 
 
-def _best_rival(spec: Spec, place: tuple, found: dict[tuple, Summary]) -> float | None:
-    """The best mean that a rival was measured to have at this place."""
+def _best_baseline(spec: Spec, place: tuple, found: dict[tuple, Summary]) -> float | None:
+    """The best mean that a baseline was measured to have at this place."""
     dataset, k, metric = place
     means = [
         found[key].mean
         for method in spec.methods
-        if method.engine == "rival"
-        and method.name not in TOLD_THE_TRUTH
+        if method.engine == "baseline"
+        and method.name not in GIVEN_THE_TRUTH
         and (key := (method.name, dataset, spec.setting, k, metric)) in found
     ]
     if not means:

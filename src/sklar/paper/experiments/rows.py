@@ -1,7 +1,7 @@
-"""Rows of measurements in a folder: one JSON object a line, appended whole, never twice.
+"""Rows of measurements in a folder: one JSON object per line, appended whole, never twice.
 
-A row's key says what was measured; the rest says how it came out. A file that a killed run left with half a last line
-is cut back to its whole lines before anything is added.
+A row's key says what was measured, the rest the result. Files are appended to, not replaced: a row is in one write that
+is brought to disk, and a last line that a killed run left incomplete is cut off before anything is added.
 """
 
 from __future__ import annotations
@@ -15,12 +15,25 @@ from typing import Any
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 
+RENAMED = {"aside": "held_out"}  # overrides as older rows and commands have them -> as they are called now
 KEY_FIELDS = ("method", "dataset", "setting", "k", "seed", "metric", "quick", "overrides")
+
+
+def present_names(overrides: dict[str, Any]) -> dict[str, Any]:
+    """Overrides under the names that they have now.
+
+    Examples
+    --------
+    >>> present_names({"aside": True, "n_trees": 5})
+    {'held_out': True, 'n_trees': 5}
+    """
+    return {RENAMED.get(name, name): value for name, value in overrides.items()}
 
 
 def key_of(row: Row) -> Key:
     """What a row measured. The experiment is not part of it: tables share their cells."""
-    return tuple(json.dumps(row.get(field), sort_keys=True) for field in KEY_FIELDS)
+    named = {**row, "overrides": present_names(row.get("overrides") or {})}
+    return tuple(json.dumps(named.get(field), sort_keys=True) for field in KEY_FIELDS)
 
 
 def read_rows(folder: str | Path) -> list[Row]:
@@ -42,7 +55,7 @@ def _lines(path: Path) -> Iterator[Row]:
 
 
 class RowFile:
-    """The one file that a run appends to; a second run on the same file is refused while the first is at it."""
+    """The one file that a run appends to; a second run on the same file is refused while the first one writes."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)

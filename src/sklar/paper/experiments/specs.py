@@ -12,10 +12,10 @@ from typing import Any
 from sklar.datasets import SYNTHETIC_NAMES
 from sklar.training.honest.judge import JudgeSettings
 
-Words = tuple[tuple[str, Any], ...]  # keyword arguments, frozen
+Params = tuple[tuple[str, Any], ...]  # keyword arguments, frozen
 
 
-def words(**values: Any) -> Words:
+def params(**values: Any) -> Params:
     """Keyword arguments as a frozen value."""
     return tuple(values.items())
 
@@ -26,18 +26,18 @@ class Method:
 
     name: str  # in the rows
     label: str  # for people
-    engine: str  # "honest", "joint" (both ours) or "rival"
-    words: Words = ()
-    quick: Words = ()  # words of the quick version, over the others
-    published: str | None = None  # the paper's row that it stands beside
-    special: tuple[tuple[str | int, Words], ...] = ()  # words of one data set (its name) or one k, over the others
+    engine: str  # "honest", "joint" (both ours) or "baseline"
+    params: Params = ()
+    quick: Params = ()  # of the quick version, in place of the others
+    published: str | None = None  # the row of the paper's table to compare with
+    special: tuple[tuple[str | int, Params], ...] = ()  # of one data set (its name) or one k, in place of the others
 
-    def settings(self, quick: bool, dataset: str, k: int | None = None) -> dict[str, Any]:
-        """The words that hold on a data set, with k features a row."""
-        words = dict(self.words)
+    def params_for(self, quick: bool, dataset: str, k: int | None = None) -> dict[str, Any]:
+        """The parameters to use on a data set, with k features per row."""
+        found = dict(self.params)
         for where, special in self.special:
-            words |= dict(special) if where in (dataset, k) else {}
-        return words | (dict(self.quick) if quick else {})
+            found |= dict(special) if where in (dataset, k) else {}
+        return found | (dict(self.quick) if quick else {})
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class Spec:
     methods: tuple[Method, ...]
     datasets: tuple[str, ...]
     metrics: tuple[str, ...]
-    seeds: int  # asked for where nobody says otherwise
+    seeds: int  # by default
     setting: str = ""
     n_features: int = 0
     correlation: float = 0.0
-    rows: int = 10_000  # to train on and, of other draws, to test on
+    rows: int = 10_000  # to train on, and as many of another draw to test on
     ks: tuple[int, ...] = ()
     judge: JudgeSettings = field(default_factory=JudgeSettings)  # EVAL-X, of real data
     is_quick: bool = False
-    aside: bool = False  # test on training rows that nothing learns from: a trial that may choose a setting
+    held_out: bool = False  # test on training rows held out from every fit: for a trial that chooses a setting
 
     def method(self, name: str) -> Method:
         """The method called `name`."""
@@ -66,7 +66,7 @@ class Spec:
 
 
 # Joint training as the paper's appendix has it. t is 3 or 5 there; lambda is cross-validated.
-PAPER_SYNTHETIC = words(
+PAPER_SYNTHETIC = params(
     choice_hidden=100,
     predict_hidden=200,
     max_epochs=1000,
@@ -78,7 +78,7 @@ PAPER_SYNTHETIC = words(
     penalty="auto",
     scaling="column",
 )
-PAPER_IMAGES = words(
+PAPER_IMAGES = params(
     choice_hidden=16,
     predict_hidden=16,
     max_epochs=100,
@@ -90,16 +90,16 @@ PAPER_IMAGES = words(
     penalty=0.0,
     scaling="global",  # by one mean and deviation of all pixels; the paper does not say
 )
-ISOLET_WORDS = ("isolet", words(learning_rate=1e-4, batch_size=64))  # the paper's there
+ISOLET_PARAMS = ("isolet", params(learning_rate=1e-4, batch_size=64))  # the paper's there
 # Rounded factors make the full-rank draw nearly twice as fast. With 10 pixels one seed of three then stopped at 74%.
-NOT_ROUNDED = (10, words(loadings_precision="float32"))
-QUICK_JOINT = words(max_epochs=15, batch_size=100, learning_rate=3e-3)
-QUICK_HONEST = words(max_epochs=30)
-QUICK_STEPS = words(iterations=50, batch_size=100)
+NOT_ROUNDED = (10, params(loadings_precision="float32"))
+QUICK_JOINT = params(max_epochs=15, batch_size=100, learning_rate=3e-3)
+QUICK_HONEST = params(max_epochs=30)
+QUICK_STEPS = params(iterations=50, batch_size=100)
 
-OURS = Method("sklar", "sklar (honest)", "honest", words(covariance="low-rank"), QUICK_HONEST, "Ours")
+OURS = Method("sklar", "sklar (honest)", "honest", params(covariance="low-rank"), QUICK_HONEST, "Ours")
 OURS_NOLA = Method(
-    "sklar-nola", "sklar (honest), no copula", "honest", words(covariance="independent"), QUICK_HONEST, "NOLA"
+    "sklar-nola", "sklar (honest), no copula", "honest", params(covariance="independent"), QUICK_HONEST, "NOLA"
 )
 JOINT = Method(
     "joint",
@@ -117,17 +117,17 @@ JOINT_NOLA = Method(
     QUICK_JOINT,
     "NOLA",
 )
-INVASE = Method("invase", "INVASE", "rival", (), QUICK_STEPS, "INVASE")
-SYNTHETIC_RIVALS = (
+INVASE = Method("invase", "INVASE", "baseline", (), QUICK_STEPS, "INVASE")
+SYNTHETIC_BASELINES = (
     INVASE,
-    Method("l2x", "L2X", "rival", (), QUICK_STEPS, "L2X"),
-    Method("shap", "SHAP", "rival", (), QUICK_STEPS, "SHAP"),
-    Method("lime", "LIME", "rival", (), QUICK_STEPS, "LIME"),
-    Method("knockoff", "Knockoff", "rival", (), (), "Knockoff"),
-    Method("tree", "Tree", "rival", (), words(n_trees=20), "Tree"),
-    Method("lasso", "LASSO", "rival", (), (), "LASSO"),
-    Method("scfs", "SCFS", "rival", (), (), "SCFS"),
-    Method("constant-union", "constant union (told the truth)", "rival"),
+    Method("l2x", "L2X", "baseline", (), QUICK_STEPS, "L2X"),
+    Method("shap", "SHAP", "baseline", (), QUICK_STEPS, "SHAP"),
+    Method("lime", "LIME", "baseline", (), QUICK_STEPS, "LIME"),
+    Method("knockoff", "Knockoff", "baseline", (), (), "Knockoff"),
+    Method("tree", "Tree", "baseline", (), params(n_trees=20), "Tree"),
+    Method("lasso", "LASSO", "baseline", (), (), "LASSO"),
+    Method("scfs", "SCFS", "baseline", (), (), "SCFS"),
+    Method("constant-union", "constant union (told the truth)", "baseline"),
 )
 
 FULL_RANK = Method(
@@ -137,7 +137,7 @@ FULL_RANK = Method(
     (*PAPER_IMAGES, ("covariance", "full"), ("loadings_precision", "bfloat16")),
     QUICK_JOINT,
     "Ours",
-    (ISOLET_WORDS, NOT_ROUNDED),
+    (ISOLET_PARAMS, NOT_ROUNDED),
 )
 LOW_RANK = Method(
     "joint-low-rank",
@@ -154,14 +154,14 @@ IMAGES_NOLA = Method(
     (*PAPER_IMAGES, ("covariance", "independent")),
     QUICK_JOINT,
     "NOLA",
-    (ISOLET_WORDS,),
+    (ISOLET_PARAMS,),
 )
 OURS_IMAGES = Method(
     "sklar",
     "sklar (honest)",
     "honest",
     (
-        *words(covariance="independent", choice_hidden=256, predict_hidden=512, n_folds=2, scaling="global"),
+        *params(covariance="independent", choice_hidden=256, predict_hidden=512, n_folds=2, scaling="global"),
         # Every pixel says a little: neither network is to be kept from looking at many, nor is screening to drop any.
         ("settings.sparsity", 0.0),
         ("predictor.sparsity", 0.0),
@@ -172,7 +172,7 @@ OURS_IMAGES = Method(
         ("schedule.most_width", 784),
     ),
     (
-        *words(choice_hidden=32, predict_hidden=32),
+        *params(choice_hidden=32, predict_hidden=32),
         ("schedule.warm_steps", 60),
         ("schedule.settle_steps", 20),
         ("schedule.path_steps", 60),
@@ -180,23 +180,23 @@ OURS_IMAGES = Method(
     ),
     "Ours",
 )
-IMAGE_RIVALS = (
-    Method("stg", "STG", "rival", words(penalty=0.5), QUICK_STEPS),
-    Method("cae", "CAE", "rival", words(tries=1), words(iterations=50, batch_size=100, tries=1)),
-    Method("l2x", "L2X", "rival", (), QUICK_STEPS),
-    Method("gradient-shap", "SHAP (expected gradients)", "rival", (), QUICK_STEPS),
-    Method("lasso", "LASSO", "rival", words(n_folds=2), words(n_folds=2)),
-    Method("forest", "RF", "rival", (), words(n_trees=20)),
-    Method("boosting", "boosting", "rival", (), words(n_trees=10)),
+IMAGE_BASELINES = (
+    Method("stg", "STG", "baseline", params(penalty=0.5), QUICK_STEPS),
+    Method("cae", "CAE", "baseline", params(tries=1), params(iterations=50, batch_size=100, tries=1)),
+    Method("l2x", "L2X", "baseline", (), QUICK_STEPS),
+    Method("gradient-shap", "SHAP (expected gradients)", "baseline", (), QUICK_STEPS),
+    Method("lasso", "LASSO", "baseline", params(n_folds=2), params(n_folds=2)),
+    Method("forest", "RF", "baseline", (), params(n_trees=20)),
+    Method("boosting", "boosting", "baseline", (), params(n_trees=10)),
     Method(
         "gdfs",
         "GDFS",
-        "rival",
-        words(policy_hidden=256, predictor_hidden=256, warmup=3000, iterations=1500, batch_size=500),
-        words(policy_hidden=64, predictor_hidden=64, warmup=30, iterations=10, batch_size=100),
+        "baseline",
+        params(policy_hidden=256, predictor_hidden=256, warmup=3000, iterations=1500, batch_size=500),
+        params(policy_hidden=64, predictor_hidden=64, warmup=30, iterations=10, batch_size=100),
     ),
 )
-# Most rows that the rivals without a GPU learn from; their rankings of pixels change little beyond.
+# Most rows that the baselines without a GPU learn from; their rankings of pixels change little beyond.
 CPU_ROWS = {"lasso": 5_000, "boosting": 10_000, "forest": 60_000}
 
 K_CURVE = (10, 20, 30, 40)
@@ -238,20 +238,20 @@ OUR_METHODS = (OURS, OURS_NOLA, JOINT)
 SPECS = {
     spec.name: spec
     for spec in (
-        _synthetic("table-11d", "Syn1-6, 11 features", "d=11", 11, 0.0, OUR_METHODS + SYNTHETIC_RIVALS),
-        _synthetic("table-100d", "Syn1-6, 100 features", "d=100", 100, 0.0, OUR_METHODS + SYNTHETIC_RIVALS),
+        _synthetic("table-11d", "Syn1-6, 11 features", "d=11", 11, 0.0, OUR_METHODS + SYNTHETIC_BASELINES),
+        _synthetic("table-100d", "Syn1-6, 100 features", "d=100", 100, 0.0, OUR_METHODS + SYNTHETIC_BASELINES),
         _synthetic(
             "table-correlated",
             "Syn1-6, 100 features, correlation 0.5^|i-j|",
             "d=100 correlated",
             100,
             0.5,
-            (*OUR_METHODS, JOINT_NOLA, INVASE, SYNTHETIC_RIVALS[-1]),
+            (*OUR_METHODS, JOINT_NOLA, INVASE, SYNTHETIC_BASELINES[-1]),
         ),
         _real(
             "figure-accuracy",
             "Accuracy from k features a row",
-            (OURS_IMAGES, FULL_RANK, IMAGES_NOLA, *IMAGE_RIVALS),
+            (OURS_IMAGES, FULL_RANK, IMAGES_NOLA, *IMAGE_BASELINES),
             ("mnist", "fashion-mnist", "isolet"),
             K_CURVE,
         ),

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from sklar.model.masked_predictor import MaskedPredictor
-from sklar.paper.experiments.kept import STEPS_WORTH_KEEPING, kept_judge
+from sklar.paper.experiments.judge_cache import MIN_STEPS_TO_CACHE, cached_judge
 from sklar.training.honest.judge import JudgeSettings
 from tests.helpers import seeded
 
-LONG = JudgeSettings(hidden=4, steps=STEPS_WORTH_KEEPING)
+LONG = JudgeSettings(hidden=4, steps=MIN_STEPS_TO_CACHE)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def data(shift=0.0):
 
 def test_the_same_judge_is_trained_once(trainings):
     make, done, folder = trainings
-    first, second = (kept_judge("t", data(), LONG, make) for _ in range(2))
+    first, second = (cached_judge("t", data(), LONG, make) for _ in range(2))
     assert len(done) == 1
     x, mask = torch.randn(1, 5, 3), torch.ones(1, 5, 3)
     assert torch.equal(first(x, mask), second(x, mask))
@@ -40,22 +40,22 @@ def test_the_same_judge_is_trained_once(trainings):
 
 @pytest.mark.parametrize(
     ("rows", "settings"),
-    [(data(1.0), LONG), (data(), JudgeSettings(hidden=4, steps=STEPS_WORTH_KEEPING + 1))],
+    [(data(1.0), LONG), (data(), JudgeSettings(hidden=4, steps=MIN_STEPS_TO_CACHE + 1))],
 )
 def test_other_data_or_settings_are_another_judge(trainings, rows, settings):
     make, done, _ = trainings
-    kept_judge("t", data(), LONG, make)
-    kept_judge("t", rows, settings, make)
+    cached_judge("t", data(), LONG, make)
+    cached_judge("t", rows, settings, make)
     assert len(done) == 2
 
 
 def test_quick_judges_and_unwritable_caches_only_cost_time(trainings, monkeypatch):
     make, done, folder = trainings
-    kept_judge("t", data(), JudgeSettings(hidden=4, steps=10), make)
+    cached_judge("t", data(), JudgeSettings(hidden=4, steps=10), make)
     assert not any(folder.iterdir())
     blocked = folder / "a file"
     blocked.write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
     for _ in range(2):
-        kept_judge("t", data(), LONG, make)
+        cached_judge("t", data(), LONG, make)
     assert len(done) == 3
