@@ -21,7 +21,7 @@ from sklar.table.sparse import dense
 
 # A decision is sure where at least this share of the gate's draws (or of the models, where there are several) agree.
 SURE = 0.8
-# Gates correlated beyond this, in either direction, are told to the reader.
+# Gates correlated beyond this, in either direction, are shown to the reader.
 LINKED = 0.5
 PLACES_LEVEL = 0.9  # share of a ranker's models that agree on the places shown
 

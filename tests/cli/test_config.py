@@ -76,9 +76,9 @@ def test_one_file_for_several_commands(folder):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("penality = 1", r"run\.toml: unknown word 'penality'; see sklar fit --help"),
-        ('config = "b.toml"', "unknown word 'config'"),
-        ("as_json = true", "unknown word 'as_json'"),
+        ("penality = 1", r"run\.toml: unknown option 'penality'; see sklar fit --help"),
+        ('config = "b.toml"', "unknown option 'config'"),
+        ("as_json = true", "unknown option 'as_json'"),
         ("[fitt]", r"unknown table \[fitt\]"),
         ("json = 1", "'json' is a switch: true or false; got 1"),
         ("n-factors = [1, 2]", "'n-factors' takes one value; got a list"),

@@ -7,7 +7,7 @@ import pytest
 
 import sklar
 from sklar.cli import main
-from sklar.cli.params import WORDS
+from sklar.cli.params import PARAMS
 from tests.cli.commands import COMMANDS, run
 
 
@@ -19,7 +19,7 @@ def test_the_words_are_the_constructors():
         sklar.CopulaRankerRegressor,
     )
     words = {word for cls in constructors for word in inspect.signature(cls).parameters}
-    assert {word.replace("-", "_") for word, _, _ in WORDS} == words - {"verbose"}  # whose word is --quiet
+    assert {word.replace("-", "_") for word, _, _ in PARAMS} == words - {"verbose"}  # whose word is --quiet
     options = {option.name for option in main.commands["fit"].params}
     assert words - {"verbose"} <= options
 

@@ -23,7 +23,7 @@ def main() -> None:
     sklar select model.sklar new.csv --out masks.csv
     sklar report model.sklar new.csv --target y --out report.html
 
-    Words may stand in a file: --config run.toml. The Tab key completes them after one line in a shell's start file:
+    Options may stand in a file: --config run.toml. The Tab key completes them after one line in a shell's start file:
 
     \b
     eval "$(_SKLAR_COMPLETE=bash_source sklar)"   # ~/.bashrc; zsh_source in ~/.zshrc

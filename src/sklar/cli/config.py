@@ -1,12 +1,12 @@
-"""A file of the words that a command would be told by hand: `--config run.toml`.
+"""A file of options, so that a command needs none: `--config run.toml`.
 
     target = "y"
     [fit]
     max-epochs = 50
     ignore = ["id"]
 
-Words above all tables are for whichever command reads the file, those of a table for the command of its name. What is
-said on the command line wins.
+Options above all tables are for whichever command reads the file, those of a table for the command of its name. What is
+given on the command line wins.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ def config_option(command: Any) -> Any:
         is_eager=True,
         expose_value=False,
         callback=_read,
-        help="TOML file of these words; the command line wins.",
+        help="TOML file of these options; the command line wins.",
     )(command)
 
 
 def _read(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
-    """Make a file's words the command's defaults."""
+    """Make a file's options the command's defaults."""
     if path is None:
         return
     known = {spelling: other for other in ctx.command.params if other is not param for spelling in _spellings(other)}
-    words: dict[str, Any] = {}
-    for key, value in _words_for(ctx, Path(path)).items():
+    options: dict[str, Any] = {}
+    for key, value in _options_for(ctx, Path(path)).items():
         found = known.get(key.replace("_", "-"))
         if found is None:
-            raise ValueError(f"{path}: unknown word {key!r}; see sklar {ctx.info_name} --help")
-        words[str(found.name)] = _as_said(path, key, value, found)
-    ctx.default_map = {**(ctx.default_map or {}), **words}
+            raise ValueError(f"{path}: unknown option {key!r}; see sklar {ctx.info_name} --help")
+        options[str(found.name)] = _as_given(path, key, value, found)
+    ctx.default_map = {**(ctx.default_map or {}), **options}
 
 
-def _words_for(ctx: click.Context, path: Path) -> dict[str, Any]:
-    """The words above all tables, and those of the command's own."""
+def _options_for(ctx: click.Context, path: Path) -> dict[str, Any]:
+    """The options above all tables, and those of the command's own."""
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -62,13 +62,13 @@ def _words_for(ctx: click.Context, path: Path) -> dict[str, Any]:
 
 
 def _spellings(param: click.Parameter) -> list[str]:
-    """The words of an option or argument, without leading dashes."""
+    """The spellings of an option or argument, without leading dashes."""
     if isinstance(param, click.Argument):
         return [str(param.name)]
-    return [word.lstrip("-") for word in param.opts if word.startswith("--")]
+    return [name.lstrip("-") for name in param.opts if name.startswith("--")]
 
 
-def _as_said(path: str, key: str, value: Any, param: click.Parameter) -> Any:
+def _as_given(path: str, key: str, value: Any, param: click.Parameter) -> Any:
     """A value as the command line would have it: text, but for switches."""
     if isinstance(value, dict):
         raise ValueError(f"{path}: {key!r} must be one value, not a table")

@@ -38,7 +38,7 @@ def fit(
     out: str,
     quiet: bool,
     as_json: bool,
-    **words: Any,
+    **params: Any,
 ) -> None:
     """Learn from DATA (CSV, Parquet or Arrow) and write a model file.
 
@@ -52,7 +52,7 @@ def fit(
     """
     from sklar.workflow import fit_file
 
-    given = {word: value for word, value in words.items() if value is not None}
+    given = {name: value for name, value in params.items() if value is not None}
     echo, tell = silent if quiet else note, print_json if as_json else silent
     fit_file(data, target, out, echo=echo, tell=tell, verbose=not quiet, **given)
 
@@ -156,7 +156,7 @@ def explain(model: str, data: str, row: int, sql: str | None, as_json: bool) -> 
 @AS_JSON
 @config_option
 def report(
-    model: str, data: str | None, target: str | None, out: str, quiet: bool, as_json: bool, **words: Any
+    model: str, data: str | None, target: str | None, out: str, quiet: bool, as_json: bool, **params: Any
 ) -> None:
     """Write a page to explore MODEL with, on the rows of DATA: one HTML file that needs no network.
 
@@ -176,6 +176,6 @@ def report(
     elif data is None or target is None:
         raise click.UsageError(f"Missing {'argument DATA' if data is None else 'option --target'}.")
     else:
-        report_file(model, data, target, out, echo=echo, **words)
+        report_file(model, data, target, out, echo=echo, **params)
     if as_json:
         print_json({"out": out})

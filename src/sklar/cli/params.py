@@ -1,4 +1,4 @@
-"""The estimators' constructor words as options of `sklar fit`, and how their values are read."""
+"""The estimators' parameters as options of `sklar fit`, and how their values are read."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Prices(click.ParamType):
             self.fail(f"{value!r} is not of the form {self.name}", param, ctx)
 
 
-# A test holds them to the constructors'.
-WORDS: tuple[tuple[str, Any, str], ...] = (
+# A test compares them with the constructors'.
+PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("penalty", NumberOr("auto"), "Price of a feature, or 'auto'."),
     ("k", int, "Rank exactly K features a row (makes a ranker)."),
     ("groups", Columns(groups=True), "Columns that are selected together."),
@@ -93,7 +93,7 @@ WORDS: tuple[tuple[str, Any, str], ...] = (
 
 
 def constructor_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add one option a constructor word; one that is not given keeps the estimator's default."""
-    for word, kind, text in reversed(WORDS):
-        command = click.option(f"--{word}", type=kind, default=None, help=text)(command)
+    """Add one option per parameter; one that is not given keeps the estimator's default."""
+    for name, kind, text in reversed(PARAMS):
+        command = click.option(f"--{name}", type=kind, default=None, help=text)(command)
     return command

@@ -1,4 +1,4 @@
-"""What all commands share: options that mean the same everywhere, and how results, progress and mistakes are told."""
+"""What all commands share: options that mean the same everywhere, and how results, progress and mistakes are shown."""
 
 from __future__ import annotations
 

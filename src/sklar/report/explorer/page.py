@@ -34,7 +34,7 @@ def write_report(
     title: str | None = None,
     progress: Callable[[str], object] = lambda text: None,
 ) -> Path:
-    """Write the page about a model on the rows of X; `progress` is told of each part as it begins."""
+    """Write the page about a model on the rows of X; `progress` is called with a line of text as each part begins."""
     path = Path(path)
     require_writable(path)
     if max_rows < 1:
