@@ -13,7 +13,6 @@ from torch import Tensor
 
 from sklar.estimators.dependence import Dependence
 from sklar.estimators.exports import Exports
-from sklar.estimators.fitting import train
 from sklar.estimators.readable import ReadableAnswers
 from sklar.model.gates import Gates
 from sklar.table.encoding import Encoding, all_inputs
@@ -21,8 +20,11 @@ from sklar.table.frames import frame_like
 from sklar.table.gating import Gating, gating
 from sklar.table.sparse import by_columns, dense, where_selected
 from sklar.table.weights import arranged, weights_of_rows, without_zeros
+from sklar.training.data import TrainingData
 from sklar.training.engine.runtime import resolve_device, spawn_seeds
+from sklar.training.honest.fit import train_honest
 from sklar.training.honest.prescreen import WIDEST, strongest_features
+from sklar.training.joint.fit import train_joint
 from sklar.training.tasks import Task
 
 
@@ -61,16 +63,10 @@ class CopulaEstimator(ReadableAnswers, Exports, Dependence, OneToOneFeatureMixin
         labels = torch.from_numpy(target).to(device)
         counts = None if weight is None else torch.from_numpy(weight.astype(np.float32)).to(device)
         gates = self._gates_to_train(gates, encoding, rows, labels, task, k, counts)
-        fitted = train(
-            self.get_params(deep=False),
-            torch.from_numpy(all_inputs(encoding, rows, gates.columns)).to(device),
-            labels,
-            task,
-            k,
-            spawn_seeds(self.random_state, 1)[0],
-            gates.gates,
-            counts,
-        )
+        x = torch.from_numpy(all_inputs(encoding, rows, gates.columns)).to(device)
+        train = train_joint if self.objective == "joint" else train_honest
+        data, seed = TrainingData(x, labels, counts, gates.gates), spawn_seeds(self.random_state, 1)[0]
+        fitted = train(self.get_params(deep=False), data, task, k, seed)
         self.encoding_, self.model_ = encoding, fitted.model.cpu().double().eval()
         kept = np.isin(gates.gate, fitted.union)
         self.union_ = gates.columns[kept]

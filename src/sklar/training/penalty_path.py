@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-Path = dict[str, list[float]]
+PenaltyPath = dict[str, list[float]]
 
 
 class PathChoice(NamedTuple):
     """The chosen member of the path, and the path as a table (a dict of equally long columns)."""
 
     member: int
-    path: Path
+    path: PenaltyPath
 
 
 def penalty_grid(scale: float, n_penalties: int = 8) -> list[float]:
@@ -47,7 +47,7 @@ def choose_penalty(
     eligible = means - means[best] <= error
     # of equally sparse members, the one with the largest penalty
     member = max(np.flatnonzero(eligible), key=lambda g: (-mean_features[g], penalties[g]))
-    path: Path = {
+    path: PenaltyPath = {
         "penalty": [float(value) for value in penalties],
         "loss": means.tolist(),
         "error": error.tolist(),

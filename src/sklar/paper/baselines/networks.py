@@ -20,9 +20,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
 from sklar.paper.baselines.base import COMMON, Baseline, count
+from sklar.training.engine import optim
+from sklar.training.engine.graphs import BatchStep
 from sklar.training.engine.loop import batches, progress_bar
 from sklar.training.engine.runtime import DEVICES, generator_on, resolve_device, spawn_seeds
-from sklar.training.engine.steps import BatchStep
 from sklar.training.tasks import Task
 
 # Entries of the widest array that answering a block of rows may make (float64: 16 MiB).
@@ -113,7 +114,7 @@ class NetworkBaseline(Baseline):
         before: Callable[[int], object] = lambda index: None,
     ) -> None:
         """`before(index)` and `step(rows)` for so many batches of row indices; on a GPU the step is captured once."""
-        captured = BatchStep(step, generator.device, generator)
+        captured = BatchStep(step, generator)
         what, verbose = type(self).__name__, bool(self.verbose)
         for index, rows in enumerate(endless_batches(n_rows, iterations, self.batch_size, generator, what, verbose)):
             before(index)
@@ -180,10 +181,8 @@ def adam(modules: list[nn.Module], learning_rate: float, weight_decay: float) ->
     torch adds `weight_decay * w` to the gradient of w; the gradient of the L2 term is twice that.
     """
     named = [pair for module in modules for pair in module.named_parameters()]
-    decayed = [p for name, p in named if name.endswith("weight") and "norm" not in name]
-    free = [p for name, p in named if not (name.endswith("weight") and "norm" not in name)]
-    groups = [{"params": decayed, "weight_decay": 2 * weight_decay}, {"params": free, "weight_decay": 0.0}]
-    return torch.optim.Adam(groups, lr=learning_rate, fused=True, capturable=named[0][1].is_cuda)
+    groups = optim.decay_groups(named, 2 * weight_decay, lambda name: name.endswith("weight") and "norm" not in name)
+    return optim.adam(groups, learning_rate, fused=True)
 
 
 def descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> Tensor:

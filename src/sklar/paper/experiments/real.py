@@ -25,8 +25,8 @@ from sklar.paper.experiments.joint_stack import fit_joint_stack
 from sklar.paper.experiments.kept import kept_judge
 from sklar.paper.experiments.specs import CPU_ROWS
 from sklar.paper.experiments.stacks import scaling_of
+from sklar.training.engine.graphs import BatchStep
 from sklar.training.engine.runtime import generator_on
-from sklar.training.engine.steps import BatchStep
 from sklar.training.honest.judge import JudgeSettings, judged, train_judge
 from sklar.training.tasks import Task
 
@@ -203,7 +203,7 @@ def refit_accuracies(
     def learn(rows: Tensor) -> Tensor:
         return descend(optimiser, task.row_loss(model(x[rows] * shown[:, rows]), y[rows]).mean(-1).sum())
 
-    step = BatchStep(learn, device, generator)
+    step = BatchStep(learn, generator)
     for rows in endless_batches(len(x), steps, REFIT_BATCH, generator, "refit", verbose=False):
         step(rows)
     model.eval()
