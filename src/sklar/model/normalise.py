@@ -15,9 +15,9 @@ def normalised(values: Tensor, deviation: Tensor) -> Tensor:
 
 
 def normalised_loadings(loadings: Tensor) -> tuple[Tensor, Tensor]:
-    """For Sigma = L L^T + I: the rows L_i / sqrt(|L_i|^2 + 1) (..., d, p), and each gate's own 1 / sqrt(...) (..., d, 1).
+    """For Sigma = L L^T + I: L_i / sqrt(|L_i|^2 + 1) (..., d, p), and 1 / sqrt(|L_i|^2 + 1) (..., d, 1).
 
-    With `root` for the first, R = root root^T off the diagonal.
+    With `root` for the first, R = root root^T off the diagonal; the second is each gate's own noise.
     """
     own = (loadings.square().sum(-1, keepdim=True) + 1).rsqrt()
     return loadings * own, own

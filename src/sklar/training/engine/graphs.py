@@ -13,7 +13,7 @@ EAGER_STEPS = 3  # a graph may be captured only after its step ran a few times
 
 
 class GraphedStep(Generic[Result]):
-    """A step without arguments. The next replay overwrites what a replay returned; elsewhere than on a GPU a plain call."""
+    """A step without arguments; on a CPU a plain call. What a replay returns the next one overwrites."""
 
     def __init__(self, step: Callable[[], Result], generator: torch.Generator) -> None:
         self.step, self.generator = step, generator

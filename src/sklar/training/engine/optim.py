@@ -18,7 +18,7 @@ Named = Iterable[tuple[str, nn.Parameter]]
 def adamw(
     module: nn.Module, learning_rate: float, weight_decay: float, no_decay: str = "", beta2: float = 0.999
 ) -> torch.optim.AdamW:
-    """AdamW without decay of the biases and of the parameter named `no_decay`; on a GPU one that a graph can capture."""
+    """AdamW without decay of biases and of the parameter `no_decay`; on a GPU one that a graph can capture."""
     groups = decay_groups(
         module.named_parameters(), weight_decay, lambda name: not name.endswith("bias") and name != no_decay
     )
@@ -42,7 +42,7 @@ def adam(
     """Adam on parameters or groups of them; on a GPU fused, and one that a graph can capture."""
     first = next(p for part in params for p in (part["params"] if isinstance(part, dict) else [part]))
     return torch.optim.Adam(
-        params,  # type: ignore[arg-type]
+        params,
         lr=learning_rate,
         weight_decay=weight_decay,
         fused=first.is_cuda or fused,

@@ -96,7 +96,8 @@ class Handle(Generic[Result]):
 
     def abandon(self) -> None:
         """Let the work end, whatever comes of it: its step has failed already."""
-        if self._side is not None:
-            self._side.unread = self._side = None
+        side, self._side = self._side, None
+        if side is not None:
+            side.unread = None
         if self._running is not None:
             self._running.exception()

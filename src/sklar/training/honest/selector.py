@@ -115,7 +115,7 @@ class SelectorTraining:
                 gradient = self.swap_gradient(drawn)
             else:
                 gain, flips = exact_gains(drawn.trial, drawn.features)
-                pairs = self.start_pairs(drawn.features, flips) if flips else None
+                pairs = self.start_pairs(drawn.features, flips) if flips is not None else None
                 gradient = self.flip_gradient(drawn, drawn.features, gain)
         drawn.scores.backward(gradient.view_as(drawn.scores) / drawn.scores.shape[1])
         self.update_network()

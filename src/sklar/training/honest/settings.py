@@ -66,7 +66,7 @@ class SelectorSettings:
     covariance: str = "low-rank"  # of the gates
     n_factors: int = 8  # of L, for "low-rank"
     correlation_rate: float = 1e-2  # learning rate of L
-    pull: Pull = Pull()
+    pull: Pull = field(default_factory=Pull)  # of the correlation, to 0
     k: int | None = None  # exactly so many features a row
     min_features: int = 0  # at least so many, where there is no k
 

@@ -57,16 +57,8 @@ def _train_one(params: dict[str, Any], data: TrainingData, task: Task, k: int | 
     penalty = params.get("penalty", 0.0)
     penalties = _path_of(rows, held, task) if penalty == "auto" else [float(penalty)]
     cost = None if gates.cost is None else gates.cost.to(data.x.device)
-    model, history = fit_replicas(
-        rows,
-        task,
-        joint_architecture(params, task, k, gates, blocks),
-        penalties,
-        loop_settings(params),
-        seed,
-        held,
-        cost,
-    )
+    architecture, settings = joint_architecture(params, task, k, gates, blocks), loop_settings(params)
+    model, history = fit_replicas(rows, task, architecture, penalties, settings, seed, held, cost)
     if len(penalties) == 1:
         return Trained(model, union, penalties[0], {}, history)
     (choice,) = choose_penalties(model, held, task, penalties)
