@@ -92,7 +92,7 @@ def test_a_trial_is_another_row(tmp_path, counted):
         ({"ks": [11]}, "table-nola has no k 11"),
         ({"overrides": {"judge.speed": 1}}, "the judge has no setting 'speed'"),
         ({"overrides": {"aside": True}, "name": "table-11d"}, "table-11d keeps no rows aside"),
-        ({"overrides": {"speed": 1}, "methods": ["joint-full"]}, "joint training has no word 'speed'"),
+        ({"overrides": {"speed": 1}, "methods": ["joint-full"]}, "joint training has no parameter 'speed'"),
     ],
 )
 def test_mistakes(tmp_path, words, says):

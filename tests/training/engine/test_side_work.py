@@ -77,14 +77,19 @@ def test_inputs_are_held_until_the_result_is_read_and_it_can_be_read_again():
     assert side.start(lambda: 5).result() == 5
 
 
+def failing_step(side, work):
+    with side:
+        side.start(work)
+        raise KeyError
+
+
 def test_an_error_of_the_step_is_not_hidden_by_work_beside_it():
     ended = threading.Event()
     with threads(2), threads_for(100):
         side = SideWork(CPU, thread=True)
         with threads_for(4):
-            with pytest.raises(KeyError), side:
-                side.start(lambda: ended.wait(0.05) or ended.set())
-                raise KeyError
+            with pytest.raises(KeyError):
+                failing_step(side, lambda: ended.wait(0.05) or ended.set())
             assert ended.is_set()  # the thread was waited for
             assert side.start(lambda: 5).result() == 5
 

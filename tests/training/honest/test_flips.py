@@ -43,7 +43,9 @@ def test_gains_of_independent_gates(setup):
 def test_correlated_gates_have_gains_and_pairs(setup):
     judge, x, y, scores = setup
     noise = draws.correlated_noise(torch.ones(2, 5, 1, dtype=torch.float64), 6, seeded(4))
-    gain, pairs = exact_gains(Trial(judge, LOSS, x, y, draws.draw_gates(scores, noise)), torch.arange(3).expand(2, 6, 3))
+    gain, pairs = exact_gains(
+        Trial(judge, LOSS, x, y, draws.draw_gates(scores, noise)), torch.arange(3).expand(2, 6, 3)
+    )
     assert gain is pairs.gain
     assert pairs.mixed.shape == (2, 6)
 

@@ -9,9 +9,7 @@ from sklar.training.honest import settings
 from sklar.training.honest.settings import DecisionSettings, HonestSettings, Schedule
 
 
-@pytest.mark.parametrize(
-    ("rows", "sufficiency"), [(1000, 0.0), (5000, 0.0), (7500, 0.5), (10_000, 1.0), (40_000, 1.0)]
-)
+@pytest.mark.parametrize(("rows", "sufficiency"), [(1000, 0.0), (5000, 0.0), (7500, 0.5), (10_000, 1.0), (40_000, 1.0)])
 def test_rows_are_few_or_enough(rows, sufficiency):
     assert DecisionSettings().row_sufficiency(rows) == sufficiency
 
