@@ -61,7 +61,7 @@ def joint_steps(covariance: str, d: int, n: int, device: torch.device, count: in
         optimiser.step()
         return loss.detach()
 
-    step, rows = BatchStep(learn, generator), torch.arange(min(1000, n), device=device)
+    step, rows = BatchStep(learn, device, generator), torch.arange(min(1000, n), device=device)
     return lambda: [step(rows) for _ in range(count)]
 
 

@@ -114,7 +114,7 @@ class NetworkBaseline(Baseline):
         before: Callable[[int], object] = lambda index: None,
     ) -> None:
         """`before(index)` and `step(rows)` for so many batches of row indices; on a GPU the step is captured once."""
-        captured = BatchStep(step, generator)
+        captured = BatchStep(step, generator.device, generator)
         what, verbose = type(self).__name__, bool(self.verbose)
         for index, rows in enumerate(endless_batches(n_rows, iterations, self.batch_size, generator, what, verbose)):
             before(index)

@@ -203,7 +203,7 @@ def refit_accuracies(
     def learn(rows: Tensor) -> Tensor:
         return descend(optimiser, task.row_loss(model(x[rows] * shown[:, rows]), y[rows]).mean(-1).sum())
 
-    step = BatchStep(learn, generator)
+    step = BatchStep(learn, device, generator)
     for rows in endless_batches(len(x), steps, REFIT_BATCH, generator, "refit", verbose=False):
         step(rows)
     model.eval()

@@ -15,9 +15,9 @@ EAGER_STEPS = 3  # a graph may be captured only after its step ran a few times
 class GraphedStep(Generic[Result]):
     """A step without arguments; on a CPU a plain call. What a replay returns the next one overwrites."""
 
-    def __init__(self, step: Callable[[], Result], generator: torch.Generator) -> None:
+    def __init__(self, step: Callable[[], Result], device: torch.device, generator: torch.Generator) -> None:
         self.step, self.generator = step, generator
-        self.stream = torch.cuda.Stream() if generator.device.type == "cuda" else None
+        self.stream = torch.cuda.Stream() if device.type == "cuda" else None
         self.graph: torch.cuda.CUDAGraph | None = None
         self.captured: list[Result] = []  # what the graph writes
         self.n_eager = 0
@@ -49,11 +49,11 @@ class GraphedStep(Generic[Result]):
 class BatchStep:
     """A training step on a batch of row numbers: on a GPU, batches of the first batch's size replay one graph."""
 
-    def __init__(self, step: Callable[[Tensor], Tensor], generator: torch.Generator) -> None:
+    def __init__(self, step: Callable[[Tensor], Tensor], device: torch.device, generator: torch.Generator) -> None:
         self.step = step
-        self.on_gpu = generator.device.type == "cuda"
+        self.on_gpu = device.type == "cuda"
         self.rows: Tensor | None = None  # what the graph reads
-        self.graphed = GraphedStep(self._of_rows, generator)
+        self.graphed = GraphedStep(self._of_rows, device, generator)
 
     def __call__(self, rows: Tensor) -> Tensor:
         """Do the step; return its loss."""

@@ -53,7 +53,7 @@ def train(
 
     With `validation_loss`, stop after `patience` epochs without a better one and restore the best weights.
     """
-    step = BatchStep(_learning_step(model, step_loss, settings), generator)
+    step = BatchStep(_learning_step(model, step_loss, settings), generator.device, generator)
     history: list[Record] = []
     keeper = BestWeights(model, settings.patience)
     progress = progress_bar(settings.max_epochs, "training", settings.verbose)

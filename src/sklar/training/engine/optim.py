@@ -115,8 +115,8 @@ class RateSchedule:
 
     Examples
     --------
-    >>> [round(RateSchedule(1.0, warm_up=2).at(k, 4), 3) for k in range(4)]
-    [0.5, 0.854, 0.5, 0.146]
+    >>> [round(RateSchedule(1.0, warm_up=2).at(k, 8), 2) for k in range(8)]
+    [0.5, 0.96, 0.85, 0.69, 0.5, 0.31, 0.15, 0.04]
     """
 
     rate: float

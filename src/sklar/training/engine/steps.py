@@ -42,7 +42,7 @@ def run_steps(
         # malloc keeps freed blocks up to the size of the largest it has ever freed, and gives larger ones back: without
         # this one, a step may have to ask for all its pages again.
         torch.empty(LARGE, dtype=torch.uint8)
-    graphed = GraphedStep(step, generator)
+    graphed = GraphedStep(step, generator.device, generator)
     for k in range(n_steps):
         before(k)
         graphed()
