@@ -13,6 +13,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -24,14 +25,15 @@ from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.paper.experiments.honest_stack import fit_honest_stack
 from sklar.training.engine.runtime import resolve_device
-from sklar.training.honest import decisions
 from sklar.training.honest import fit as honest
 from sklar.training.honest import selector as selector_training
-from sklar.training.honest.predictors import PredictorSettings
-from sklar.training.honest.stage import SelectorSettings, Stage
-from sklar.training.honest.trial import Trial
+from sklar.training.honest.copula_flips import CopulaFlips
+from sklar.training.honest.draws import Trial
+from sklar.training.honest.selector import PenaltyRange
+from sklar.training.honest.settings import HonestSettings
 
 EXACT_GAINS = selector_training.exact_gains
+FROM_PARAMS = HonestSettings.from_params
 
 
 def masks_of_the_row(
@@ -46,13 +48,13 @@ def rows_of_all_folds(t: Tensor) -> Tensor:
     return t.flatten(1, 2).unsqueeze(1).expand(-1, t.shape[1], *([-1] * (t.dim() - 2)))
 
 
-def straight_through(stage: Stage, trial: Trial, index: Tensor) -> Tensor:
+def straight_through(trial: Trial, index: Tensor) -> tuple[Tensor, CopulaFlips | None]:
     """The slope of the loss in the mask as drawn, where a flip would measure the difference."""
-    EXACT_GAINS(stage, trial, index)  # for the correlation, which learns as before
+    _, pairs = EXACT_GAINS(trial, index)  # for the correlation, which learns as before
     with torch.enable_grad():
         mask = trial.draw.mask.clone().requires_grad_()
         (slope,) = torch.autograd.grad(trial.loss(trial.judge(trial.x, mask), trial.y).sum(), mask)
-    return -slope.gather(-1, index)
+    return -slope.gather(-1, index), pairs
 
 
 def plain_gradient(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
@@ -61,10 +63,14 @@ def plain_gradient(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
     return gradient * p * (1 - p)
 
 
-def settings(**words: object) -> list:
-    """Other constants of the selector's training, for every fit."""
+def settings(part: str, **changes: object) -> list:
+    """Other constants of one part of the settings, for every fit."""
 
-    return [patch("sklar.estimators.fitting.SelectorSettings", lambda **given: SelectorSettings(**{**given, **words}))]
+    def from_params(*args: object) -> HonestSettings:
+        usual = FROM_PARAMS(*args)
+        return replace(usual, **{part: replace(getattr(usual, part), **changes)})
+
+    return [patch.object(HonestSettings, "from_params", from_params)]
 
 
 IDEAS: dict[str, Callable[[], list]] = {
@@ -73,17 +79,17 @@ IDEAS: dict[str, Callable[[], list]] = {
     "2 cross-fitting": lambda: [patch("sklar.training.honest.predictors.of_other_folds", rows_of_all_folds)],
     "3 exact flips": lambda: [patch.object(selector_training, "exact_gains", straight_through)],
     "4 natural form, bound": lambda: [patch.object(selector_training, "inward_only", plain_gradient)],
-    "5 bit flips": lambda: settings(bit_flips=0.0),
-    "6 sparse selector": lambda: settings(sparsity=0.0),
-    "6 sparse selector, decay .3": lambda: settings(sparsity=0.0, weight_decay=0.3),
-    "a calibrated predictors": lambda: settings(predictor=PredictorSettings(weight_decay=0.0, sparsity=0.0)),
-    "10 the level of the scores": lambda: [patch.object(decisions, "LEVELS", (0.0,))],
+    "5 bit flips": lambda: settings("selector", bit_flips=0.0),
+    "6 sparse selector": lambda: settings("selector", sparsity=0.0),
+    "6 sparse selector, decay .3": lambda: settings("selector", sparsity=0.0, weight_decay=0.3),
+    "a calibrated predictors": lambda: settings("predictor", weight_decay=0.0, sparsity=0.0),
+    "10 the level of the scores": lambda: settings("decisions", score_thresholds=(0.0,)),
     "b final training on the path": lambda: [
-        patch.object(honest, "_range_of_last_training", lambda grid, chosen: (chosen, chosen))
+        patch.object(honest, "_range_of_last_training", lambda grid, chosen: PenaltyRange(chosen, chosen))
     ],
-    "c the copula": lambda: settings(covariance="independent"),
-    "11 gates that sharpen": lambda: settings(sharpest=1.0),
-    "12 gains beyond chance": lambda: [patch.object(honest, "BEYOND_CHANCE", -math.inf)],
+    "c the copula": lambda: settings("selector", covariance="independent"),
+    "11 gates that sharpen": lambda: settings("selector", sharpest=1.0),
+    "12 gains beyond chance": lambda: settings("decisions", gain_errors=-math.inf),
 }
 
 

@@ -18,7 +18,7 @@ CODE = """
 import sys, time
 import numpy as np, torch
 from sklar import CopulaSelectorClassifier
-from sklar.estimators.fitting import honest_schedule
+from sklar.training.honest.settings import Schedule
 d, n, share = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 rng = np.random.default_rng(0)
 X = np.empty((n, d), dtype=np.float32)
@@ -34,7 +34,7 @@ epochs = None if share == "whole" else int(share)
 start = time.perf_counter()
 seconds, model = fit(epochs)
 wall = time.perf_counter() - start
-steps = honest_schedule(n, 1000, epochs).total
+steps = Schedule().for_rows(n, 1000, epochs).total
 print(seconds, seconds / steps, peak(), wall, len(model.union_), *(float(j in model.union_) for j in (0, 1, 2, d - 1)))
 """
 

@@ -15,11 +15,15 @@ import torch
 from measure import line, quickest, table
 
 from sklar.model.selection import Architecture, SelectionModel
+from sklar.training.engine.graphs import BatchStep
+from sklar.training.engine.optim import adam
 from sklar.training.engine.runtime import resolve_device
-from sklar.training.engine.steps import BatchStep
 from sklar.training.honest.folds import deal
-from sklar.training.honest.selector import train_selector
-from sklar.training.honest.stage import SelectorSettings, Stage
+from sklar.training.honest.predictors import FoldPredictors
+from sklar.training.honest.scoring import new_selector
+from sklar.training.honest.screening import Screened
+from sklar.training.honest.selector import PenaltyRange, train_selector
+from sklar.training.honest.settings import PredictorSettings, SelectorSettings
 from sklar.training.tasks import Task, joint_loss
 
 TARGETS = {("cpu", 100): 1.25, ("cuda", 100): 1.10, ("cuda", 784): 1.15}
@@ -31,11 +35,12 @@ def honest_steps(covariance: str, d: int, n: int, device: torch.device, count: i
     generator = torch.Generator(device).manual_seed(0)
     x = torch.randn(1, n, d, generator=generator, device=device)
     folds = deal(x, (x[..., 0] > 0).long(), 4, 0.2, generator)
-    stage = Stage(folds, Task(2), SelectorSettings(covariance=covariance), generator, 0)
-    if covariance != "independent":
-        stage.correlate()
+    predictors = FoldPredictors(folds, Task(2), PredictorSettings(), generator, 0)
+    everything = Screened(predictors, torch.arange(d, device=device)[None])
     price = torch.full((1,), -6.0, device=device)
-    return lambda: train_selector(stage, count, price, price, folds.n_train)
+    settings = SelectorSettings(covariance=covariance)
+    selector = new_selector(folds.gates, everything, settings, torch.zeros(1, 1, device=device), 0)
+    return lambda: train_selector(selector, predictors, PenaltyRange(price, price), count, folds.n_train)
 
 
 def joint_steps(covariance: str, d: int, n: int, device: torch.device, count: int) -> Callable[[], object]:
@@ -46,8 +51,7 @@ def joint_steps(covariance: str, d: int, n: int, device: torch.device, count: in
     words = {"choice_hidden": 100, "predict_hidden": 200, "n_factors": 8}
     model = SelectionModel(Architecture(d, 2, covariance=covariance, **words), torch.Generator().manual_seed(0))
     model.to(device)
-    on_gpu = device.type == "cuda"
-    optimiser = torch.optim.Adam(model.parameters(), fused=on_gpu or None, capturable=on_gpu)
+    optimiser = adam(list(model.parameters()), 1e-3)
     price = torch.full((1, 1), 0.01, device=device)
 
     def learn(rows: torch.Tensor) -> torch.Tensor:

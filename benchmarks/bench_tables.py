@@ -19,9 +19,9 @@ from measure import line, table, wait
 
 from sklar import CopulaSelectorClassifier
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
-from sklar.estimators.fitting import honest_words
 from sklar.training.engine.runtime import resolve_device
 from sklar.training.honest.fit import fit_honest
+from sklar.training.honest.settings import HonestSettings
 from sklar.training.tasks import Task
 
 SETTINGS = {"d=11": (11, 0.0), "d=100": (100, 0.0), "d=100 correlated": (100, 0.5)}
@@ -38,13 +38,16 @@ def data_of(names: list[str], seeds: int, rows: int, d: int, correlation: float)
 
 def fit_seconds(x: torch.Tensor, y: torch.Tensor, device: torch.device, share: float) -> float:
     """Of one stacked fit with a path of 8 penalties."""
-    words = honest_words(CopulaSelectorClassifier(n_folds=FOLDS).get_params(deep=False), x.shape[1], None)
+    settings = HonestSettings.from_params(
+        CopulaSelectorClassifier(n_folds=FOLDS).get_params(deep=False), x.shape[1], None
+    )
     path = tuple(float(p) for p in np.geomspace(0.001, 0.008, PENALTIES))
-    words["schedule"] = dataclasses.replace(words["schedule"].scaled(share), penalties=path)
+    schedule = dataclasses.replace(settings.schedule.scaled(share), penalties=path)
+    settings = dataclasses.replace(settings, schedule=schedule)
     x, y = x.to(device), y.to(device)
     wait(device)
     start = time.perf_counter()
-    fit_honest(x, y, Task(2), **words, seed=0)
+    fit_honest(x, y, Task(2), settings, seed=0)
     wait(device)
     return (time.perf_counter() - start) / share
 

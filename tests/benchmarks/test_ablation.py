@@ -2,14 +2,12 @@
 
 import importlib.util
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 import torch
 
 from sklar.datasets import make_synthetic
 from sklar.paper.experiments.honest_stack import fit_honest_stack
-from sklar.training.honest import fit as honest
 
 SPEC = importlib.util.spec_from_file_location("ablation", Path(__file__).parents[2] / "benchmarks" / "ablation.py")
 ablation = importlib.util.module_from_spec(SPEC)
@@ -20,8 +18,9 @@ WHOLE, *IDEAS = ablation.IDEAS
 
 def tiny_fit(idea):
     data = [make_synthetic("syn4", 200, random_state=seed) for seed in range(3)]
-    with ablation.without(idea), patch.object(honest, "FEW_ROWS", 100):  # so that 200 rows are enough
-        return fit_honest_stack(data, {"max_epochs": 50, "batch_size": 100}, torch.device("cpu"), seed=0).fit
+    params = {"max_epochs": 50, "batch_size": 100, "decisions.few_rows": 100}  # so that 200 rows are enough
+    with ablation.without(idea):
+        return fit_honest_stack(data, params, torch.device("cpu"), seed=0).fit
 
 
 def state(fit):
@@ -36,7 +35,7 @@ def whole():
 @pytest.mark.parametrize("idea", IDEAS)
 def test_a_fit_without_the_idea_is_another_one(idea, whole):
     """Where an idea is left out by name only, nothing would change."""
-    assert (whole.stage.level > 0).any()  # or no fit could tell that levels are gone
+    assert (whole.decisions.score_threshold > 0).any()  # or no fit could tell that levels are gone
     without = state(tiny_fit(idea))
     assert torch.isfinite(without).all()
     assert without.shape != state(whole).shape or not torch.equal(without, state(whole))

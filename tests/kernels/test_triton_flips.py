@@ -6,7 +6,7 @@ import torch
 from sklar import kernels
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.honest import copula_flips, draws
-from sklar.training.honest.trial import Trial
+from sklar.training.honest.draws import Trial
 from sklar.training.tasks import Task
 from tests.helpers import seeded
 
@@ -72,8 +72,9 @@ def test_what_the_kernel_does_not_cover_takes_another_way(case):
 
 def test_a_step_of_training_takes_the_fused_branch():
     from sklar.training.honest.folds import deal
-    from sklar.training.honest.selector import train_selector
-    from sklar.training.honest.stage import SelectorSettings, Stage
+    from sklar.training.honest.selector import PenaltyRange, train_selector
+    from sklar.training.honest.settings import PredictorSettings, SelectorSettings
+    from tests.training.small import parts_of
 
     device = torch.device(DEVICE)
     losses = []
@@ -81,11 +82,10 @@ def test_a_step_of_training_takes_the_fused_branch():
         generator = torch.Generator(device).manual_seed(0)
         x = torch.randn(1, 60, 9, generator=seeded()).to(device)
         folds = deal(x, (x[..., 0] > 0).long(), 2, 0.2, generator)
-        stage = Stage(folds, Task(2), SelectorSettings(hidden=8), generator, 0)
-        stage.correlate()
+        selector, predictors = parts_of(folds, SelectorSettings(hidden=8), PredictorSettings(), generator)
         with kernels.using(implementation):
             price = torch.full((1,), -4.0, device=device)
-            train_selector(stage, 2, price, price, folds.n_train)
+            trained = train_selector(selector, predictors, PenaltyRange(price, price), 2, folds.n_train)
         assert kernels.which_ran("copula_flips") == implementation
-        losses.append([stage.correlation.loadings.detach().clone(), stage.selector.scores.weight.detach().clone()])
+        losses.append([trained.correlation.loadings.detach(), trained.network.scores.weight.detach()])
     torch.testing.assert_close(*losses, rtol=1e-3, atol=1e-5)

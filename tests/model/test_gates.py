@@ -40,7 +40,7 @@ def test_gates_can_be_kept_in_any_order():
 
 def test_what_says_nothing_is_not_looked_up():
     gates = Gates.of(3, [0, 1, 2], cost=[1, 1, 1])
-    assert not gates.known
+    assert gates.plain
     assert gates.n_inputs == 3
     assert Gates.of(4, OF_INPUT.tolist()).only(torch.tensor([1, 3])).of_input is None
 

@@ -23,7 +23,7 @@ def of(**words):
 def test_without_words_every_column_is_a_gate():
     result = of()
     assert result.columns.tolist() == result.gate_of_column.tolist() == [0, 1, 2, 3, 4]
-    assert not result.gates.known
+    assert result.gates.plain
 
 
 def test_a_group_is_one_gate_in_the_place_of_its_first_column():

@@ -14,7 +14,6 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from sklar.audit import AuditReport, audit
-from sklar.estimators.fitting import train
 from sklar.estimators.parameters import CopulaParameters
 from sklar.estimators.preparation import prepare
 from sklar.explain import Explanation, explain
@@ -27,6 +26,8 @@ from sklar.table.adapter import adapt
 from sklar.table.schema import Schema, read_training_table
 from sklar.target import EncodedTarget
 from sklar.training.engine.runtime import resolve_device, spawn_seeds
+from sklar.training.honest.fit import train_honest
+from sklar.training.joint.fit import train_joint
 
 
 class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
@@ -55,9 +56,9 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         schema = Schema.of(table, params)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
-        schema, rows = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
-        seed = spawn_seeds(self.random_state, 1)[0]
-        trained = train(params, rows.x, rows.y, encoded.task, k, seed, rows.gates, rows.weight)
+        schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
+        train = {"honest": train_honest, "joint": train_joint}[self.objective]
+        trained = train(params, data, encoded.task, k, spawn_seeds(self.random_state, 1)[0])
         fitted = FittedModel(
             objective=self.objective,
             schema=schema.only(trained.union),

@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from sklar.model.gates import Gates
 from sklar.table.schema import Schema
 from sklar.target import EncodedTarget
-from sklar.training.honest.prescreen import WIDEST, strongest_features
-
-
-class TrainingRows(NamedTuple):
-    """What there is to learn from."""
-
-    x: Tensor  # inputs, (n, D)
-    y: Tensor  # encoded, (n,)
-    weight: Tensor | None  # (n,)
-    gates: Gates
+from sklar.training.data import TrainingData
+from sklar.training.honest.prescreen import strongest_features
+from sklar.training.honest.settings import WIDEST
 
 
 def prepare(
     schema: Schema, rows: Any, encoded: EncodedTarget, k: int | None, device: torch.device, screen: bool
-) -> tuple[Schema, TrainingRows]:
+) -> tuple[Schema, TrainingData]:
     """The rows of a table on the device; with `screen`, of a very wide one the features that look strongest alone."""
     y = torch.from_numpy(encoded.numbers).to(device)
     weight = None if encoded.weight is None else torch.from_numpy(encoded.weight.astype(np.float32)).to(device)
     if screen:
         schema = _screened(schema, rows, encoded, k, y, weight)
     x = torch.from_numpy(schema.training_inputs(rows)).to(device)
-    return schema, TrainingRows(x, y, weight, schema.gating.gates)
+    return schema, TrainingData(x, y, weight, schema.gating.gates)
 
 
 def _screened(

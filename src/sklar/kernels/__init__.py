@@ -2,7 +2,7 @@
 
 One function a step, each with two implementations of the same name: in `reference` and in `_triton`. Which one runs is
 chosen by the tensors; `which_ran` says what it was, and `using` forces it (for tests and benchmarks). The flips of
-honest training (`_triton.flips`) have their plain versions in `training.copula_flips`, which asks `pick`.
+honest training (`_triton.flips`) have their plain versions in `training.honest.copula_flips`, which asks `pick`.
 """
 
 from __future__ import annotations

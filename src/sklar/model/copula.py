@@ -1,8 +1,8 @@
 """From a Gaussian draw to noise with exact marginals.
 
 q ~ N(0, Sigma) has uniform marginals only after dividing by its own standard deviation: s = q / sqrt(Sigma_ii),
-u = Phi(s). This is the one place where that happens. In float32 Phi(6) is 1, so nothing here forms 1 - u:
-both tails come from erfc, which keeps its relative precision where it is small.
+u = Phi(s). All plain torch code divides in `normalise`; the fused kernels and their reference do so inline. In float32
+Phi(6) is 1, so nothing here forms 1 - u: both tails come from erfc, which keeps its relative precision.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from sklar import kernels
 from sklar.kernels.reference import SMALLEST_SIGMA
+from sklar.model.normalise import normalised
 
 
 class Covariance(ABC):
@@ -45,7 +46,7 @@ class Covariance(ABC):
 
     def standard_draw(self, batch_shape: Sequence[int], generator: torch.Generator | None = None) -> Tensor:
         """q / sqrt(Sigma_ii): (*batch_shape, d)."""
-        return self.draw(batch_shape, generator) / self.deviation()
+        return normalised(self.draw(batch_shape, generator), self.deviation())
 
     def deviation(self) -> Tensor:
         """sqrt(Sigma_ii), without overflow where its square would: (..., d)."""
@@ -63,8 +64,8 @@ class Covariance(ABC):
     def correlation(self) -> Tensor:
         """R = Norm(Sigma): (..., d, d)."""
         deviation = self.deviation()
-        loadings = self.matrix() / deviation.unsqueeze(-1)
-        return loadings @ loadings.mT + torch.diag_embed((self.sigma / deviation).square())
+        loadings = normalised(self.matrix(), deviation.unsqueeze(-1))
+        return loadings @ loadings.mT + torch.diag_embed(normalised(self.sigma, deviation).square())
 
     def parts(self, batch_shape: Sequence[int], generator: torch.Generator | None = None) -> tuple[Tensor, Tensor]:
         """The standard normal draws xi (*batch_shape, n_factors) and eps (*batch_shape, d)."""
@@ -156,7 +157,7 @@ class FullRankHead(Covariance):
         """Both parts of s = q / sqrt(Sigma_ii) in one pass over L."""
         xi, eps = self.parts(batch_shape, generator)
         q, squares = self._pass(xi)
-        return (q + self.sigma * eps) / (squares + self.sigma.square()).sqrt()
+        return normalised(q + self.sigma * eps, (squares + self.sigma.square()).sqrt())
 
     def _pass(self, xi: Tensor) -> tuple[Tensor, Tensor]:
         """L xi and the squared lengths of L's rows."""

@@ -52,9 +52,9 @@ class Gates:
         return Gates(self.n, of_input, forced, cost)
 
     @property
-    def known(self) -> bool:
-        """Whether anything is known about them but their number."""
-        return any(value is not None for value in (self.of_input, self.forced, self.cost))
+    def plain(self) -> bool:
+        """Whether every gate is one input, none is forced, and all have one price."""
+        return all(value is None for value in (self.of_input, self.forced, self.cost))
 
     @property
     def n_inputs(self) -> int:

@@ -59,10 +59,10 @@ class MaskedPredictor(nn.Module):
         """From the first layer's activations to the output."""
         return self.last(torch.relu_(self.second(active)))
 
-    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor, among: slice = slice(None)) -> Tensor:
+    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor, inputs: slice = slice(None)) -> Tensor:
         """What flipping gate i adds to the first pre-activation, for each i in `index` (R, n, K): (R, n, K, h).
 
-        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2. `among` may say where all inputs of
+        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2. `inputs` may say where all inputs of
         these gates stand, which saves looking at the others.
         """
         sign = 1 - 2 * mask.gather(-1, index)  # (R, n, K)
@@ -76,8 +76,8 @@ class MaskedPredictor(nn.Module):
                 return embedding_bag(rows, weight, mode="sum", per_sample_weights=factors).view(*index.shape, -1)
             steps = weight.index_select(0, rows.flatten()).view(len(rows), 2, -1) * factors.unsqueeze(-1)
             return steps.sum(1).view(*index.shape, -1)
-        own = x[..., among].unsqueeze(2) * (self.gate_of_input[among] == index.unsqueeze(-1))  # (R, n, K, D)
-        of_value = own.flatten(1, 2) @ self.first.weight[:, : self.n_inputs][:, among]
+        own = x[..., inputs].unsqueeze(2) * (self.gate_of_input[inputs] == index.unsqueeze(-1))  # (R, n, K, D)
+        of_value = own.flatten(1, 2) @ self.first.weight[:, : self.n_inputs][:, inputs]
         of_mask = weight.index_select(0, row_of_mask.flatten()).view(*index.shape, -1)
         return (of_value.view_as(of_mask) + of_mask) * sign.unsqueeze(-1)
 

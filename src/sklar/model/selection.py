@@ -45,7 +45,7 @@ class Architecture:
     loadings_precision: str = "float32"  # of the factors of a full-rank L on a GPU; sums are float32 in any case
     replicas: int = 1
     gate_of_input: tuple[int, ...] = ()  # the gate of each input; (): every feature is one input
-    output_kind: str = ""  # what an output means (see `training.objectives`); "": one is a value, several are classes
+    output_kind: str = ""  # what an output means (see `training.tasks`); "": one is a value, several are classes
     forced: tuple[int, ...] = ()  # gates that are always open
     min_features: int = 0  # a row shows at least so many (binary mask)
 

@@ -93,7 +93,7 @@ def test_a_trial_is_another_row(tmp_path, counted):
         ({"overrides": {"judge.speed": 1}}, "the judge has no setting 'speed'"),
         ({"overrides": {"held_out": True}, "name": "table-11d"}, "table-11d has no held-out rows"),
         ({"overrides": {"aside": True}, "name": "table-11d"}, "table-11d has no held-out rows"),  # its older name
-        ({"overrides": {"speed": 1}, "methods": ["joint-full"]}, "joint training has no word 'speed'"),
+        ({"overrides": {"speed": 1}, "methods": ["joint-full"]}, "joint training has no parameter 'speed'"),
     ],
 )
 def test_mistakes(tmp_path, arguments, says):

@@ -82,10 +82,10 @@ def test_top_k(covariance):
 @pytest.mark.parametrize(
     ("fit", "words", "says"),
     [
-        (fit_honest_stack, {"speed": 3}, "honest training has no word 'speed'"),
+        (fit_honest_stack, {"speed": 3}, "honest training has no parameter 'speed'"),
         (fit_honest_stack, {"schedule.speed": 3}, "there is no setting 'schedule.speed'"),
         (fit_honest_stack, {"engine.flips": 3}, "there is no setting 'engine.flips'"),
-        (fit_joint_stack, {"speed": 3}, "joint training has no word 'speed'"),
+        (fit_joint_stack, {"speed": 3}, "joint training has no parameter 'speed'"),
         (fit_joint_stack, {"scaling": "none"}, "scaling must be one of"),
     ],
 )

@@ -96,5 +96,5 @@ def losses_on_a_gpu():
 def test_on_a_gpu_replayed_steps_learn_as_eager_ones(monkeypatch):
     """Ragged batches, so that replayed and eager steps alternate; without noise both see the same losses."""
     replayed = losses_on_a_gpu()
-    monkeypatch.setattr("sklar.training.engine.steps.EAGER_STEPS", 10**9)
+    monkeypatch.setattr("sklar.training.engine.graphs.EAGER_STEPS", 10**9)
     assert replayed == pytest.approx(losses_on_a_gpu(), rel=1e-4)

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from sklar.model.masked_predictor import MaskedPredictor
-from sklar.training.honest import copula_flips, crossings, draws, gradients
-from sklar.training.honest.trial import Trial
+from sklar.training.honest import copula_flips, draws, gradients
+from sklar.training.honest.draws import Trial
 from sklar.training.tasks import Task
 from tests.helpers import seeded
 
@@ -76,8 +76,9 @@ def test_one_replica_may_have_no_gate_that_crosses():
 
 def crossed(asked, index):
     latents = asked.draw.latents
-    way = latents.distance.gather(-1, index)
-    return crossings.crossings(*latents, index, way, copula_flips._ways_of_pair(latents, index, way))
+    displacement = latents.distance.gather(-1, index)
+    of_pair = copula_flips._pair_displacement(latents, index, displacement)
+    return copula_flips.crossings(*latents, index, displacement, of_pair)
 
 
 @pytest.mark.parametrize("strength", STRENGTHS)

@@ -1,21 +1,23 @@
 """Honest training as a whole, on data whose truth is easy to learn."""
 
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
 from sklar.metrics import false_discovery_rate, true_positive_rate
-from sklar.training.honest import fit as honest
-from sklar.training.honest.fit import Schedule, fit_honest
-from sklar.training.honest.predictors import PredictorSettings
-from sklar.training.honest.stage import SelectorSettings
+from sklar.model.ensemble import EnsembleModel
+from sklar.model.gates import Gates
+from sklar.training.data import TrainingData
+from sklar.training.honest.fit import fit_honest, train_honest
+from sklar.training.honest.settings import HonestSettings, PredictorSettings, Schedule, SelectorSettings
 from sklar.training.tasks import Task
 from tests.helpers import seeded
 
-SETTINGS = SelectorSettings(n_factors=2, predictor=PredictorSettings(batch_size=500))
-SCHEDULE, SHORT = Schedule().scaled(0.3), Schedule().scaled(0.1)
+SETTINGS = HonestSettings(
+    SelectorSettings(n_factors=2), PredictorSettings(batch_size=500), schedule=Schedule().scaled(0.3)
+)
 
 
 def switched(n=3000, d=6, seed=0, values=False):
@@ -28,12 +30,6 @@ def switched(n=3000, d=6, seed=0, values=False):
     noise = torch.rand(n, generator=seeded(seed + 1000))
     y = signal / signal.std() + noise - 0.5 if values else (noise < torch.sigmoid(signal)).long()
     return x, y, relevant.numpy()
-
-
-@pytest.mark.parametrize(("rows", "plenty"), [(1000, 0.0), (5000, 0.0), (7500, 0.5), (10_000, 1.0), (40_000, 1.0)])
-def test_rows_are_few_or_plenty(rows, plenty):
-    stage = SimpleNamespace(folds=SimpleNamespace(x=torch.empty(1, 4, rows // 4, 1)))
-    assert honest._plenty(stage) == plenty
 
 
 def masks_of(fit, x, problem=0):
@@ -50,7 +46,7 @@ def masks_of(fit, x, problem=0):
 def test_it_finds_what_decides_each_row(values):
     x, y, _ = switched(values=values)
     task = Task(None) if values else Task(2)
-    fit = fit_honest(x[None], y[None], task, settings=SETTINGS, schedule=SCHEDULE)
+    fit = fit_honest(x[None], y[None], task, SETTINGS)
     x_test, _, relevant = switched(seed=1, values=values)
     masks = masks_of(fit, x_test)
     assert true_positive_rate(relevant, masks) > 93
@@ -60,7 +56,7 @@ def test_it_finds_what_decides_each_row(values):
 def test_problems_side_by_side_are_as_good():
     data = [switched(seed=seed) for seed in (0, 2)]
     x, y = torch.stack([d[0] for d in data]), torch.stack([d[1] for d in data])
-    fit = fit_honest(x, y, Task(2), settings=SETTINGS, schedule=SCHEDULE)
+    fit = fit_honest(x, y, Task(2), SETTINGS)
     x_test, _, relevant = switched(seed=1)
     for problem in range(2):
         masks = masks_of(fit, x_test, problem)
@@ -74,10 +70,9 @@ def test_a_copy_is_dropped_that_independent_gates_keep():
     x = torch.cat([x, copy], dim=1)
     kept = {}
     for covariance in ("low-rank", "independent"):
-        words = {**vars(SETTINGS), "covariance": covariance}
-        fit = fit_honest(
-            x[None], y[None], Task(2), settings=SelectorSettings(**words), schedule=Schedule().scaled(0.25)
-        )
+        selector = replace(SETTINGS.selector, covariance=covariance)
+        settings = replace(SETTINGS, selector=selector, schedule=Schedule().scaled(0.25))
+        fit = fit_honest(x[None], y[None], Task(2), settings)
         masks = masks_of(fit, x)[x[:, 5].numpy() < -0.3]  # rows that need x0 or its copy
         assert masks[:, [0, 6]].any(axis=1).mean() > 0.95
         kept[covariance] = masks[:, [0, 6]].all(axis=1).mean()
@@ -91,7 +86,7 @@ def test_a_copy_is_dropped_that_independent_gates_keep():
 def test_a_wide_table_is_screened():
     x, y, relevant = switched()
     x = torch.cat([x, torch.randn(len(x), 60, generator=seeded(8))], dim=1)
-    fit = fit_honest(x[None], y[None], Task(2), settings=SETTINGS, schedule=SCHEDULE)
+    fit = fit_honest(x[None], y[None], Task(2), SETTINGS)
     assert {0, 1, 5} <= set(fit.union())
     assert 16 <= len(fit.union()) < 40
     assert true_positive_rate(np.pad(relevant, ((0, 0), (0, 60))), masks_of(fit, x)) > 90
@@ -101,7 +96,8 @@ def test_a_given_penalty_is_used_and_a_large_one_selects_little():
     x, y, _ = switched(n=600)
     sizes = []
     for penalty in (0.0, 0.02, 1.0):
-        fit = fit_honest(x[None], y[None], Task(2), penalty=penalty, settings=SETTINGS, schedule=SHORT)
+        settings = replace(SETTINGS, penalty=penalty, schedule=Schedule().scaled(0.1))
+        fit = fit_honest(x[None], y[None], Task(2), settings)
         assert fit.choices == [None]
         assert fit.penalty() == pytest.approx(max(penalty, 1e-8), rel=1e-5)
         sizes.append(masks_of(fit, x).sum(1).mean())
@@ -111,11 +107,9 @@ def test_a_given_penalty_is_used_and_a_large_one_selects_little():
 
 def test_the_same_seed_gives_the_same_weights():
     x, y, _ = switched(n=300)
+    settings = replace(SETTINGS, schedule=Schedule().scaled(0.005))
     first, second, other = (
-        fit_honest(x[None], y[None], Task(2), settings=SETTINGS, schedule=Schedule().scaled(0.005), seed=seed)
-        .model()
-        .state_dict()
-        for seed in (3, 3, 4)
+        fit_honest(x[None], y[None], Task(2), settings, seed=seed).model().state_dict() for seed in (3, 3, 4)
     )
     assert all(torch.equal(first[key], second[key]) for key in first)
     assert not torch.equal(first["choice.first.weight"], other["choice.first.weight"])
@@ -123,8 +117,8 @@ def test_the_same_seed_gives_the_same_weights():
 
 def test_exactly_k_features_that_matter():
     x, y, relevant = switched()
-    settings = SelectorSettings(**{**vars(SETTINGS), "k": 2})
-    fit = fit_honest(x[None], y[None], Task(2), settings=settings, schedule=SCHEDULE)
+    settings = replace(SETTINGS, selector=replace(SETTINGS.selector, k=2))
+    fit = fit_honest(x[None], y[None], Task(2), settings)
     masks = masks_of(fit, x)
     assert (masks.sum(1) == 2).all()
     assert true_positive_rate(relevant, masks) > 85  # two features a row are relevant
@@ -134,5 +128,41 @@ def test_exactly_k_features_that_matter():
 def test_it_reports_as_many_steps_as_it_says(d, settles):
     schedule, told = Schedule().scaled(0.005), []
     x, y, _ = switched(n=200, d=d)
-    fit_honest(x[None], y[None], Task(2), settings=SETTINGS, schedule=schedule, report=lambda: told.append(1))
+    settings = replace(SETTINGS, schedule=schedule)
+    fit_honest(x[None], y[None], Task(2), settings, report=lambda: told.append(1))
     assert len(told) == schedule.steps_for(d, None) == schedule.total - (0 if settles else schedule.settle_steps)
+
+
+PARAMS = {
+    "choice_hidden": 8,
+    "predict_hidden": None,
+    "activation": "relu",
+    "learning_rate": None,
+    "weight_decay": None,
+    "covariance": "low-rank",
+    "n_factors": 2,
+    "batch_size": 100,
+    "max_epochs": 2,
+    "n_folds": 3,
+    "validation_fraction": 0.2,
+    "penalty": "auto",
+    "n_models": 1,
+    "verbose": False,
+}
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@pytest.mark.parametrize("n_models", [1, 2])
+def test_an_estimators_parameters_are_trained(n_models, plain):
+    """Models of gates with structure train one after the other; several are one ensemble."""
+    x, y, _ = switched(n=200)
+    gates = Gates(6) if plain else Gates.of(5, [0, 1, 2, 3, 3, 4], forced=[1])
+    data = TrainingData(x, y, None, gates)
+    trained = train_honest({**PARAMS, "n_models": n_models}, data, Task(2), None, 3)
+    assert isinstance(trained.model, EnsembleModel) == (n_models == 2)
+    assert trained.union == list(range(gates.n))
+    assert len(trained.history) == 2 * n_models
+    low, high = min(trained.path["penalty"]), max(trained.path["penalty"])
+    assert low * (1 - 1e-6) <= trained.penalty <= high * (1 + 1e-6)
+    again = train_honest({**PARAMS, "n_models": n_models}, data, Task(2), None, 3)
+    assert trained.history == again.history

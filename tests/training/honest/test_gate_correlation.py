@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from sklar.training.honest.gate_correlation import GateCorrelation, Pull
+from sklar.training.honest.gate_correlation import GateCorrelation
+from sklar.training.honest.settings import Pull
 from tests.helpers import seeded
 
 
@@ -16,7 +17,7 @@ def with_loadings(rows):
 
 def test_gates_that_exclude_each_other_are_of_features_that_stand_for_each_other():
     # R = l_i . l_j / sqrt((|l_i|^2 + 1)(|l_j|^2 + 1)): -.9 for the first two, +.9 for the third and the fourth
-    substitutes = with_loadings([[3.0, 0.0], [-3.0, 0.0], [0.0, 3.0], [0.0, 3.0]]).substitutes()
+    substitutes = with_loadings([[3.0, 0.0], [-3.0, 0.0], [0.0, 3.0], [0.0, 3.0]]).substitutes(-0.5)
     expected = torch.zeros(1, 4, 4, dtype=torch.bool)
     expected[0, 0, 1] = expected[0, 1, 0] = True
     assert torch.equal(substitutes, expected)
@@ -29,7 +30,7 @@ def test_a_chain_is_one_group():
     assert root[0] @ root[1] < -0.5
     assert root[1] @ root[2] < -0.5
     assert root[0] @ root[2] > -0.5
-    assert chain.substitutes().sum() == 6
+    assert chain.substitutes(-0.5).sum() == 6
 
 
 @pytest.mark.parametrize("with_pattern", [False, True])

@@ -2,7 +2,8 @@
 
 import torch
 
-from sklar.training.honest.judge import JudgeSettings, judged, sparse_masks, train_judge
+from sklar.training.honest.judge import judged, sparse_masks, train_judge
+from sklar.training.honest.settings import JudgeSettings
 from sklar.training.tasks import Task
 from tests.helpers import seeded
 
@@ -50,5 +51,5 @@ def test_blocks_change_nothing(monkeypatch):
     x = torch.randn(30, 4, generator=seeded(3))
     judge = train_judge(x, (x[:, 0] > 0).long(), Task(2), JudgeSettings(hidden=8, steps=3, batch_size=10), seed=0)
     whole = judged(judge, x, x > 0)
-    monkeypatch.setattr("sklar.training.honest.judge.BLOCK_ROWS", 7)
+    monkeypatch.setattr("sklar.model.row_blocks.BLOCK_ENTRIES", 7 * 8)
     torch.testing.assert_close(judged(judge, x, x > 0), whole)

@@ -5,7 +5,8 @@ from dataclasses import replace
 import torch
 
 from sklar.training.honest.folds import deal
-from sklar.training.honest.predictors import FoldPredictors, PredictorSettings, random_masks, teaching_masks
+from sklar.training.honest.predictors import FoldPredictors, random_masks, teaching_masks
+from sklar.training.honest.settings import PredictorSettings
 from sklar.training.tasks import Task
 from tests.helpers import seeded
 
@@ -22,7 +23,7 @@ def trained(y_of=lambda folds: folds.y, steps=30):
     folds = deal(x, y, 4, 0.0, seeded())
     folds = replace(folds, y=y_of(folds))
     predictors = FoldPredictors(folds, Task(2), SETTINGS, seeded(1), seed=2)
-    predictors.warm_up(steps, torch.ones(1, 1, 1, 3))
+    predictors.warm_up(steps)
     return predictors
 
 
@@ -43,8 +44,8 @@ def test_they_learn():
     predictors = trained(steps=300)
     x, y = rows(seed=9)
     shown = torch.ones_like(x)
-    assert predictors.row_losses(x, shown, y).mean() < 0.3
-    assert predictors.row_losses(x, 0 * shown, y).mean() > 0.6  # shown nothing, they can only guess
+    assert predictors.held_out_losses(x, shown, y).mean() < 0.3
+    assert predictors.held_out_losses(x, 0 * shown, y).mean() > 0.6  # shown nothing, they can only guess
 
 
 def test_random_masks_have_a_rate_of_their_own_for_every_row():
@@ -82,7 +83,19 @@ def test_pruning_keeps_what_was_learned():
     x, y = rows(seed=9)
     hidden = torch.ones_like(x)
     hidden[..., 1] = 0
-    before = predictors.row_losses(x, hidden, y)
+    before = predictors.held_out_losses(x, hidden, y)
     columns = torch.tensor([[2, 0]])
-    predictors.prune(predictors.folds.only(columns, torch.ones(1, 2, dtype=torch.bool)), columns)
-    torch.testing.assert_close(predictors.row_losses(x[..., [2, 0]], torch.ones(1, 200, 2), y), before)
+    narrow = predictors.only(columns, torch.ones(1, 2, dtype=torch.bool))
+    torch.testing.assert_close(narrow.held_out_losses(x[..., [2, 0]], torch.ones(1, 200, 2), y), before)
+    torch.testing.assert_close(predictors.held_out_losses(x, hidden, y), before)  # and the others are as they were
+
+
+def test_training_rows_are_judged_by_the_predictor_of_their_fold():
+    predictors = trained()
+    x, y = predictors.folds.training
+    losses = predictors.out_of_fold_losses(torch.ones_like(x))
+    outputs = predictors.judge(x.flatten(0, 1), torch.ones_like(x).flatten(0, 1))
+    assert torch.equal(losses.flatten(), Task(2).row_loss(outputs, y.flatten(0, 1)).flatten())
+    rows = torch.tensor([3, 7]).expand(1, 4, 2)
+    some = predictors.out_of_fold_losses(torch.ones(1, 4, 2, 3), rows)
+    torch.testing.assert_close(some.view(4, 2), losses.view(4, -1)[:, [3, 7]])

@@ -5,12 +5,14 @@ import pytest
 import torch
 
 from sklar.model.gates import Gates
-from sklar.training.honest import screening
 from sklar.training.honest.folds import deal
-from sklar.training.honest.predictors import FoldPredictors, PredictorSettings, random_masks
-from sklar.training.honest.screening import _best, gain_z, pair_z, residual_z, union
+from sklar.training.honest.predictors import FoldPredictors, random_masks
+from sklar.training.honest.screening import _best, gain_z, pair_z, residual_z, screen, union
+from sklar.training.honest.settings import PredictorSettings, Schedule, ScreeningSettings
 from sklar.training.tasks import Task
 from tests.helpers import seeded
+
+SETTINGS = ScreeningSettings()
 
 
 def switched(n=4000, d=30, seed=0):
@@ -25,12 +27,12 @@ def switched(n=4000, d=30, seed=0):
 def predictors_of(x, y, steps):
     folds = deal(x, y, 4, 0.0, seeded())
     predictors = FoldPredictors(folds, Task(2), PredictorSettings(hidden=16, batch_size=400), seeded(1), seed=0)
-    predictors.warm_up(steps, torch.ones(1, 1, 1, x.shape[-1]))
+    predictors.warm_up(steps)
     return predictors
 
 
 def test_the_union_holds_the_relevant_features_and_is_narrow():
-    keep = union(predictors_of(*switched(), 150), least_width=6, most_width=20, generator=seeded())
+    keep = union(predictors_of(*switched(), 150), least_width=6, most_width=20, settings=SETTINGS)
     assert keep[0, [0, 1, 2]].all()
     assert 6 <= int(keep.sum()) <= 15
 
@@ -38,16 +40,16 @@ def test_the_union_holds_the_relevant_features_and_is_narrow():
 def test_residuals_see_a_weak_feature_behind_a_switch():
     found = torch.zeros(1, 30, dtype=torch.bool)
     found[:, [0, 1]] = True
-    z, threshold = residual_z(predictors_of(*switched(), 150), found)
+    z, threshold = residual_z(predictors_of(*switched(), 150), found, SETTINGS)
     assert z[0, 2] > threshold
     # 27 irrelevant features, 3 of which may pass on average; more than 12 has a chance below 1e-4
     assert int((z[0, 3:] > threshold).sum()) <= 12
 
 
 def test_the_threshold_lets_few_irrelevant_features_through():
-    """With y independent of everything, FALSE_NOMINATIONS = 3 of all features pass on average."""
+    """With y independent of everything, false_nominations = 3 of all features pass on average."""
     x, y = torch.randn(1, 2000, 400, generator=seeded(5)), torch.randint(2, (1, 2000), generator=seeded(6))
-    z, threshold = residual_z(predictors_of(x, y, 1), torch.zeros(1, 400, dtype=torch.bool))
+    z, threshold = residual_z(predictors_of(x, y, 1), torch.zeros(1, 400, dtype=torch.bool), SETTINGS)
     assert int((z > threshold).sum()) <= 14  # Poisson with mean 3: 15 or more has a chance below 1e-6
 
 
@@ -64,11 +66,11 @@ def test_pairs_see_a_product_that_predictors_have_not_learned():
     """Both features of the product, for a part of the rows only, pass; one test alone would find neither."""
     predictors, strength = predictors_of(*products(), 1), torch.zeros(1, 40)
     nothing = torch.zeros(1, 40, dtype=torch.bool)
-    z, threshold = pair_z(predictors, nothing, strength)
-    alone, least = residual_z(predictors, nothing)
+    z, threshold = pair_z(predictors, nothing, strength, SETTINGS)
+    alone, least = residual_z(predictors, nothing, SETTINGS)
     assert (z[0, [3, 5]] > threshold + 1).all()
     assert (alone[0, [3, 5]] < least).all()
-    assert union(predictors, 0, 40, seeded())[0, [3, 5]].all()
+    assert union(predictors, 0, 40, SETTINGS)[0, [3, 5]].all()
 
 
 def test_pairs_agree_with_a_loop_over_them():
@@ -76,7 +78,7 @@ def test_pairs_agree_with_a_loop_over_them():
     x, y = products(n=500, d=6)
     predictors, strength = predictors_of(x, y, 1), torch.arange(6.0)[None]
     nothing = torch.zeros(1, 6, dtype=torch.bool)
-    z, _ = pair_z(predictors, nothing, strength)
+    z, _ = pair_z(predictors, nothing, strength, SETTINGS)
     folds = predictors.folds
     mask = torch.zeros_like(folds.x).flatten(0, 1)
     output = predictors.judge(folds.x.flatten(0, 1), mask).detach().flatten(0, 1)
@@ -93,17 +95,17 @@ def test_pairs_agree_with_a_loop_over_them():
 
 
 def test_few_pairs_of_irrelevant_features_pass():
-    """With y independent of everything FALSE_PAIRS = 0.5 pairs pass on average; more than 5: a chance below 2e-5."""
+    """With y independent of everything false_pairs = 0.5 pairs pass on average; more than 5: a chance below 2e-5."""
     x, y = torch.randn(1, 2000, 100, generator=seeded(5)), torch.randint(2, (1, 2000), generator=seeded(6))
-    z, threshold = pair_z(predictors_of(x, y, 1), torch.zeros(1, 100, dtype=torch.bool), torch.zeros(1, 100))
+    z, threshold = pair_z(predictors_of(x, y, 1), torch.zeros(1, 100, dtype=torch.bool), torch.zeros(1, 100), SETTINGS)
     assert int((z > threshold).sum()) <= 10  # two features a pair
 
 
-def test_of_wide_tables_pairs_of_the_strongest_are_asked_about(monkeypatch):
-    monkeypatch.setattr(screening, "PAIR_PRODUCTS", 4000 * 10 * 10)
+def test_of_wide_tables_pairs_of_the_strongest_are_asked_about():
+    few = ScreeningSettings(pair_products=4000 * 10 * 10)
     strength = torch.zeros(1, 40)
     strength[0, 1:11] = 1.0
-    z, _ = pair_z(predictors_of(*products(), 1), torch.zeros(1, 40, dtype=torch.bool), strength)
+    z, _ = pair_z(predictors_of(*products(), 1), torch.zeros(1, 40, dtype=torch.bool), strength, few)
     assert (z[0, 1:11] > 0).all()
     assert not z[0, 11:].any()
     assert float(z[0, 3]) > 4
@@ -116,7 +118,7 @@ def test_inputs_of_one_feature_are_no_pair():
     gates = Gates.of(4, [0, 0, 1, 2, 3])
     folds = deal(x, y, 4, 0.0, seeded(), gates=gates)
     predictors = FoldPredictors(folds, Task(2), PredictorSettings(hidden=16, batch_size=400), seeded(1), seed=0)
-    z, threshold = pair_z(predictors, torch.zeros(1, 4, dtype=torch.bool), torch.zeros(1, 4))
+    z, threshold = pair_z(predictors, torch.zeros(1, 4, dtype=torch.bool), torch.zeros(1, 4), SETTINGS)
     assert z.shape == (1, 4)
     assert float(z[0, 0]) < threshold
 
@@ -164,3 +166,21 @@ def test_the_gain_of_a_feature_of_two_inputs_is_that_of_both():
             gain = (loss[0] - loss[1]).flatten()
             by_hand[gate] = max(by_hand[gate], gain.mean() / (gain.std() / 200**0.5))
     torch.testing.assert_close(z[0], by_hand, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("least_width", [30, 6])
+def test_only_wide_tables_are_screened(least_width):
+    x, y = switched(600)
+    predictors, told = predictors_of(x, y, 60), []
+    schedule = Schedule(settle_steps=5, least_width=least_width, most_width=20)
+    screened = screen(predictors, schedule, SETTINGS, None, lambda: told.append(1))
+    if least_width == 30:
+        assert screened.predictors is predictors
+        assert screened.columns.tolist() == [list(range(30))]
+        assert not told
+    else:
+        assert 6 <= screened.columns.shape[1] <= 20
+        assert 0 in screened.columns
+        assert screened.alive.all()
+        assert screened.predictors.folds.x.shape[-1] == screened.columns.shape[1]
+        assert len(told) == 5

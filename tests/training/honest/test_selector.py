@@ -1,66 +1,97 @@
 """Pieces of the selector's training."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
+from sklar.model.covariance import LowRank
 from sklar.training.engine.runtime import threads_for
-from sklar.training.honest.selector import draw, inward_only, learn, train_selector
-from sklar.training.honest.stage import SelectorSettings
+from sklar.training.honest import selector as selector_module
+from sklar.training.honest.selector import PenaltyRange, train_selector
+from sklar.training.honest.settings import SelectorSettings
 from tests.helpers import seeded, threads
-from tests.training.stages import SETTINGS, small_stage
+from tests.training.small import SETTINGS, small_parts, training_of, undecided
 
 
-def test_only_inward_pushes_pass_the_bound():
-    scores = torch.tensor([3.0, 3.0, -3.0, -3.0, 0.0])
-    gradient = torch.tensor([-1.0, 1.0, 1.0, -1.0, -5.0])  # a descent step moves the score against it
-    assert inward_only(gradient, scores, 2.5).tolist() == [0.0, 1.0, 0.0, -1.0, -5.0]
+def at(log_penalty, problems=2):
+    price = torch.full((problems,), float(log_penalty))
+    return PenaltyRange(price, price)
 
 
-def test_problems_do_not_touch_each_other():
+def gradients_of_a_step(parts, x, y, monkeypatch):
+    """Of the selector's weights, from one step on given rows."""
+    training = training_of(*parts)
+    monkeypatch.setattr(type(training.folds), "batch", lambda *_: (x, y))
+    monkeypatch.setattr(training, "update_network", lambda: None)  # keep the gradients
+    training.step()
+    return [p.grad for p in training.selector.network.parameters()]
+
+
+def test_problems_do_not_touch_each_other(monkeypatch):
     """The weights of one problem get no gradient from another's rows."""
-    both = small_stage()
-    both.middle.zero_()
-    x, y = both.folds.batch(5, both.folds.n_train, seeded(2))
-    learn(both, draw(both, x, y, torch.tensor([-6.0, -6.0]), torch.tensor([-6.0, -6.0])))
-    moved = [p.grad.flatten(1).abs().sum(1) for p in both.selector.parameters()]
-    assert all((m > 0).all() for m in moved)
-    swapped = small_stage()
+    x, y = small_parts()[1].folds.batch(5, 20, seeded(2))
+    both = gradients_of_a_step(small_parts(), x, y, monkeypatch)
+    assert all((gradient.flatten(1).abs().sum(1) > 0).all() for gradient in both)
     x2, y2 = x.clone(), y.clone()
     x2[1], y2[1] = 0.0, 1 - y[1]
-    learn(swapped, draw(swapped, x2, y2, torch.tensor([-6.0, -6.0]), torch.tensor([-6.0, -6.0])))
-    for p, q in zip(both.selector.parameters(), swapped.selector.parameters(), strict=True):
-        torch.testing.assert_close(p.grad[0], q.grad[0])
+    swapped = gradients_of_a_step(small_parts(), x2, y2, monkeypatch)
+    for p, q in zip(both, swapped, strict=True):
+        torch.testing.assert_close(p[0], q[0])
+    assert not torch.equal(both[0][1], swapped[0][1])
 
 
 @pytest.mark.parametrize("covariance", ["low-rank", "full", "block"])
 def test_gates_can_be_correlated(covariance):
-    correlated = small_stage(
-        SelectorSettings(hidden=8, n_factors=2, covariance=covariance, predictor=SETTINGS.predictor)
-    )
-    correlated.correlate()
-    low = torch.full((2,), -6.0)
-    start = correlated.correlation.patterned().detach().clone()
-    train_selector(correlated, 3, low, low, correlated.folds.n_train)
-    assert not torch.equal(correlated.correlation.patterned(), start)
-    root = correlated.correlation.root()
-    assert (root.square().sum(-1) < 1).all()
+    """L learns where it may, stays 0 between blocks, and gates are drawn with the correlation that was learned."""
+    selector, predictors = small_parts(SelectorSettings(hidden=8, n_factors=2, covariance=covariance))
+    start = selector.correlation.patterned().detach().clone()
+    trained = train_selector(selector, predictors, at(-6), 30, predictors.folds.n_train)
+    after = trained.correlation.patterned().detach()
+    free = torch.ones_like(start, dtype=torch.bool)
+    if covariance == "block":
+        blocks = torch.block_diag(torch.ones(2, 2), torch.ones(1), torch.ones(1)).bool()
+        assert torch.equal(selector.correlation.pattern[0].bool(), blocks)
+        free[..., 2:], free[..., 2:, :] = False, False  # gates alone in their blocks have nothing to learn
+    assert (after[free] != start[free]).all()
+    assert torch.equal(after[~free], start[~free])
+    before, learned = (LowRank(loadings, torch.ones(4)).correlation() for loadings in (start, after))
+    assert ((learned - before).abs().amax((1, 2)) > 1e-3).all()
+    x, y = predictors.folds.batch(5, 20, seeded(2))
+    drawn = training_of(trained, predictors).draw(x, y).trial.draw  # with that correlation, in all four folds
+    torch.testing.assert_close(drawn.latents.correlation, learned.repeat_interleave(4, 0))
+    assert torch.equal(selector.correlation.patterned(), start)  # what it began from is not changed
 
 
-def test_gates_sharpen_over_the_first_half():
+def test_gates_sharpen_over_the_first_half(monkeypatch):
     """Drawn with scores twice as far from 0, a gate at 1.5 is open in 95% of the draws instead of 82%."""
-    sharp = small_stage()
-    seen = []
-    low = torch.full((2,), -6.0)
-    train_selector(sharp, 8, low, low, sharp.folds.n_train, lambda: seen.append(float(sharp.sharpness)), sharpest=2.0)
+    selector, predictors = small_parts()
+    seen, made = [], []
+    init = selector_module.SelectorTraining.__init__
+    monkeypatch.setattr(
+        selector_module.SelectorTraining, "__init__", lambda self, *args: (made.append(self), init(self, *args))[1]
+    )
+    trained = train_selector(
+        selector,
+        predictors,
+        at(-6),
+        8,
+        predictors.folds.n_train,
+        lambda: seen.append(float(made[0].sharpness)),
+        sharpest=2.0,
+    )
     assert seen == [1.0, 1.25, 1.5, 1.75, 2.0, 2.0, 2.0, 2.0]
+    assert (selector.sharpness, trained.sharpness) == (1.0, 2.0)
+    training = training_of(selector, predictors)
     with torch.no_grad():
-        sharp.selector.scores.weight.zero_()
-        sharp.selector.scores.bias.fill_(1.5)
-    x, y = sharp.folds.batch(sharp.folds.n_train, sharp.folds.n_train, seeded(2))
+        training.selector.network.scores.weight.zero_()
+        training.selector.network.scores.bias.fill_(1.5)
+    x, y = predictors.folds.batch(predictors.folds.n_train, predictors.folds.n_train, seeded(2))
     shares = []
     for sharpness in (1.0, 2.0):
-        sharp.sharpness.fill_(sharpness)
-        shares.append(float(torch.cat([draw(sharp, x, y, low, low).mask.flatten() for _ in range(10)]).mean()))
+        training.sharpness.fill_(sharpness)
+        masks = [training.draw(x, y).trial.draw.mask.flatten() for _ in range(10)]
+        shares.append(float(torch.cat(masks).mean()))
     # 6,400 gates: an error of at most .005; 5 errors, false alarm below 1e-6
     torch.testing.assert_close(torch.tensor(shares), torch.sigmoid(torch.tensor([1.5, 3.0])), rtol=0, atol=0.025)
 
@@ -68,19 +99,27 @@ def test_gates_sharpen_over_the_first_half():
 @pytest.mark.parametrize("k", [None, 2])
 def test_a_second_thread_changes_nothing(k):
     """Predictors that learn beside the selector, and those that learn before it, end with the same weights."""
-    low, trained = torch.full((2,), -6.0), []
+    ends = []
     for n in (1, 2):
         with threads(n):
-            stage = small_stage(SelectorSettings(hidden=8, k=k, predictor=SETTINGS.predictor))
+            selector, predictors = small_parts(SelectorSettings(hidden=8, k=k))
             with threads_for(4):
-                train_selector(stage, 20, low, low, stage.folds.n_train)
-        assert (stage.meanwhile.pool is not None) == (n == 2)
-        trained.append([*stage.selector.parameters(), *stage.predictors.judge.parameters()])
-    assert all(torch.equal(a, b) for a, b in zip(*trained, strict=True))
+                trained = train_selector(selector, predictors, at(-6), 20, predictors.folds.n_train)
+        assert (predictors.beside.pool is not None) == (n == 2)
+        ends.append([*trained.network.parameters(), *predictors.judge.parameters()])
+    assert all(torch.equal(a, b) for a, b in zip(*ends, strict=True))
 
 
 def test_exactly_k_features():
-    ranker = small_stage(SelectorSettings(hidden=8, k=2, predictor=SETTINGS.predictor))
-    low = torch.zeros(2)
-    train_selector(ranker, 3, low, low, ranker.folds.n_train)
-    assert (ranker.masks(torch.randn(2, 9, 4), low).sum(-1) == 2).all()
+    selector, predictors = small_parts(replace(SETTINGS, k=2))
+    ranker = train_selector(selector, predictors, at(0), 3, predictors.folds.n_train)
+    assert (ranker.masks(torch.randn(2, 9, 4), torch.zeros(2), undecided(ranker)).sum(-1) == 2).all()
+
+
+def test_the_selector_that_training_begins_from_is_not_changed():
+    selector, predictors = small_parts()
+    before = {key: value.clone() for key, value in selector.network.state_dict().items()}
+    trained = train_selector(selector, predictors, at(-6), 3, predictors.folds.n_train)
+    assert all(torch.equal(value, before[key]) for key, value in selector.network.state_dict().items())
+    assert not torch.equal(trained.network.first.weight, selector.network.first.weight)
+    assert all(weight.requires_grad for weight in trained.network.parameters())

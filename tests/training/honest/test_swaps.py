@@ -7,8 +7,7 @@ import torch
 
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.honest import swaps
-from sklar.training.honest.draws import Draw
-from sklar.training.honest.trial import Trial
+from sklar.training.honest.draws import Draw, Trial
 from sklar.training.tasks import Task
 from tests.helpers import seeded
 

@@ -1,8 +1,8 @@
 """What predictors say of flips at thresholds, fused: moved masks and first layers are made in registers and used there.
 
-A program has some moves (see `training.copula_flips`). It puts their latents at the thresholds, finds which gates are
-then open, sums these gates' weights in tiles, and evaluates the small rest of the network for every state of the gates
-that are flipped. Nothing of the size of moves times features is stored.
+A program has some moves (`training.honest.copula_flips`). It puts their latents at the thresholds, finds which gates
+are then open, sums these gates' weights in tiles, and evaluates the small rest of the network for every state of the
+gates that are flipped. Nothing of the size of moves times features is stored.
 """
 
 from __future__ import annotations

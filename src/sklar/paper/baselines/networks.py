@@ -21,9 +21,10 @@ from sklar.model.networks import ChoiceNet, PredictNet
 from sklar.model.row_blocks import map_rows
 from sklar.paper.baselines.base import Baseline
 from sklar.params import Count, NonNegative, Positive, StrOptions, at_least
+from sklar.training.engine import optim
+from sklar.training.engine.graphs import BatchStep
 from sklar.training.engine.loop import batches, progress_bar
 from sklar.training.engine.runtime import DEVICES, generator_on, resolve_device, spawn_seeds
-from sklar.training.engine.steps import BatchStep
 from sklar.training.tasks import Task
 
 WIDEST_LAYER = 256  # entries per row that answering takes, where the rows themselves are not wider
@@ -231,10 +232,8 @@ def adam(modules: list[nn.Module], learning_rate: float, weight_decay: float) ->
     torch adds `weight_decay * w` to the gradient of w; the gradient of the L2 term is twice that.
     """
     named = [pair for module in modules for pair in module.named_parameters()]
-    decayed = [p for name, p in named if name.endswith("weight") and "norm" not in name]
-    free = [p for name, p in named if not (name.endswith("weight") and "norm" not in name)]
-    groups = [{"params": decayed, "weight_decay": 2 * weight_decay}, {"params": free, "weight_decay": 0.0}]
-    return torch.optim.Adam(groups, lr=learning_rate, fused=True, capturable=named[0][1].is_cuda)
+    groups = optim.decay_groups(named, 2 * weight_decay, lambda name: name.endswith("weight") and "norm" not in name)
+    return optim.adam(groups, learning_rate, fused=True)
 
 
 def descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> Tensor:

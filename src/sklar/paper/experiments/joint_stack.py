@@ -14,13 +14,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sklar.model.selection import Architecture, SelectionModel
-from sklar.paper.experiments.stacks import Answers, Table, blocks, known_words, stack_tables
+from sklar.model import row_blocks
+from sklar.model.gates import Gates
+from sklar.model.selection import SelectionModel
+from sklar.paper.experiments.stacks import Answers, Table, known_params, stack_tables
 from sklar.table.scaling import Scaling
-from sklar.training.engine.loop import LoopSettings, train
-from sklar.training.engine.runtime import generator_on
-from sklar.training.penalty_path import choose_penalty, penalty_grid
-from sklar.training.tasks import Task, joint_loss
+from sklar.training.joint.fit import Rows, choose_penalties, fit_replicas, joint_architecture, loop_settings
+from sklar.training.penalty_path import penalty_grid
+from sklar.training.tasks import Task
 
 HELD_SHARE = 0.2  # of the rows, kept aside where the penalty is chosen
 JOINT_DEFAULTS: dict[str, Any] = {
@@ -64,20 +65,20 @@ class JointStack:
         return Answers(both[:, :-1] > 0, float(100 * (both[:, -1] == y).mean()))
 
     def map_rows(self, problem: int, X: np.ndarray, answer: Callable[[SelectionModel, Tensor], Tensor]) -> np.ndarray:
-        """`answer(model, x)` with x (1, n, d), in blocks of rows, where the model is: (n, ...)."""
-        device = next(self.model.parameters()).device
-        model = self.model.replica(problem).to(device).eval()
-        with torch.inference_mode():
-            parts = [
-                answer(model, torch.from_numpy(self.scalings[problem].apply(X[part])).float()[None].to(device))[0].cpu()
-                for part in blocks(len(X))
-            ]
-        return torch.cat(parts).numpy()
+        """`answer(model, x)` with x (1, n, d), in blocks of rows, where the stack is: (n, ...)."""
+        device, model = next(self.model.parameters()).device, self.model.replica(problem).eval()
+
+        def read(part: slice) -> np.ndarray:
+            return self.scalings[problem].apply(X[part]).astype(np.float32)
+
+        a = model.architecture
+        width = max(a.n_features * max(1, a.n_factors), a.choice_hidden, a.predict_hidden)
+        return row_blocks.map_rows(model, len(X), read, answer, device, width)
 
 
 def fit_joint_stack(
     data: list[Table],
-    words: dict[str, Any],
+    params: dict[str, Any],
     device: torch.device,
     seed: int,
     k: int | None = None,
@@ -89,75 +90,40 @@ def fit_joint_stack(
     standard error of the best, on a fifth of its rows; then all problems train with the penalty of their family, on
     all rows. A family is one data set, drawn several times; without `families` every problem is one.
     """
-    words = known_words(JOINT_DEFAULTS, words, "joint training")
+    params = known_params(JOINT_DEFAULTS, params, "joint training")
     task = Task(int(max(y.max() for _, y, *_ in data)) + 1)
     start = time.perf_counter()
-    scalings, x, y = stack_tables(data, words["scaling"], device)
-    names = families or [str(p) for p in range(len(data))]
-    if words["penalty"] == "auto":
+    scalings, x, y = stack_tables(data, params["scaling"], device)
+    penalties = [params["penalty"]] * len(data)
+    if params["penalty"] == "auto":
+        names = families or [str(p) for p in range(len(data))]
         firsts = [names.index(name) for name in dict.fromkeys(names)]
-        found = _path_choices(x[firsts], y[firsts], task, words, seed, k)
+        found = _path_choices(Rows(x[firsts], y[firsts]), task, params, seed, k)
         by_name = dict(zip(dict.fromkeys(names), found, strict=True))
         penalties = [by_name[name] for name in names]
-    else:
-        penalties = [float(words["penalty"])] * len(data)
-    model = _trained(x, y, task, penalties, words, seed, k)
+    penalties = [float(penalty) for penalty in penalties]
+    model = _trained(Rows(x, y), task, penalties, params, seed, k)
     return JointStack(model.eval(), scalings, penalties, time.perf_counter() - start)
 
 
-def _path_choices(x: Tensor, y: Tensor, task: Task, words: dict[str, Any], seed: int, k: int | None) -> list[float]:
+def _path_choices(rows: Rows, task: Task, params: dict[str, Any], seed: int, k: int | None) -> list[float]:
     """The penalty of each problem, from a path trained on four fifths of its rows."""
-    problems, n_held = len(x), round(HELD_SHARE * x.shape[1])
+    problems, n_held = len(rows.x), round(HELD_SHARE * len(rows))
     grid = penalty_grid(float(np.log(task.n_outputs)))
-    held_x, held_y, rows_x, rows_y = (
-        part.repeat_interleave(len(grid), 0) for part in (x[:, :n_held], y[:, :n_held], x[:, n_held:], y[:, n_held:])
+    held, kept = (
+        Rows(rows.x[:, part].repeat_interleave(len(grid), 0), rows.y[:, part].repeat_interleave(len(grid), 0))
+        for part in (slice(n_held), slice(n_held, None))
     )
-    model = _trained(rows_x, rows_y, task, grid * problems, words, seed, k)
-    with torch.no_grad():
-        mask = model.decide(model.scores(held_x)).to(x.dtype)
-        losses = task.row_loss(model.output(held_x, mask), held_y).unflatten(0, (problems, -1)).cpu().numpy()
-    sizes = mask.sum(-1).mean(-1).view(problems, -1).cpu().numpy()
-    return [grid[choose_penalty(grid, losses[p], sizes[p]).member] for p in range(problems)]
+    model = _trained(kept, task, grid * problems, params, seed, k)
+    return [grid[choice.member] for choice in choose_penalties(model, held, task, grid, problems)]
 
 
 def _trained(
-    x: Tensor, y: Tensor, task: Task, penalties: list[float], words: dict[str, Any], seed: int, k: int | None
+    rows: Rows, task: Task, penalties: list[float], params: dict[str, Any], seed: int, k: int | None
 ) -> SelectionModel:
     """One replica for each of the rows (R, n, d) and penalties, trained side by side."""
-    model = SelectionModel(
-        _architecture(words, x.shape[2], task, k, len(penalties)), torch.Generator().manual_seed(seed)
-    ).to(x.device)
-    generator = generator_on(x.device, seed)
-    price = torch.tensor(penalties, device=x.device).unsqueeze(1)
-    settings = LoopSettings(
-        max_epochs=words["max_epochs"],
-        batch_size=words["batch_size"],
-        learning_rate=words["learning_rate"],
-        weight_decay=words["weight_decay"],
-        patience=words["max_epochs"],
-    )
-
-    def step_loss(rows: Tensor) -> Tensor:
-        return joint_loss(model, task, x[:, rows], y[:, rows], price, generator)
-
-    train(model, step_loss, x.shape[1], settings, generator)
-    return model
-
-
-def _architecture(words: dict[str, Any], d: int, task: Task, k: int | None, replicas: int) -> Architecture:
-    return Architecture(
-        n_features=d,
-        n_outputs=task.n_outputs,
-        k=k,
-        covariance=words["covariance"],
-        n_factors=min(d, k or d if words["n_factors"] == "k" else words["n_factors"]),
-        temperature=float(words["temperature"]),
-        step_exponent=float(words["step_exponent"]),
-        correlation_strength=float(words["correlation_strength"]),
-        choice_hidden=words["choice_hidden"],
-        predict_hidden=words["predict_hidden"],
-        activation=words["activation"],
-        loadings_activation=words["loadings_activation"],
-        loadings_precision=words["loadings_precision"],
-        replicas=replicas,
-    )
+    gates = Gates(rows.x.shape[2])
+    if params["n_factors"] == "k":
+        params = {**params, "n_factors": k or gates.n}
+    architecture = joint_architecture(params, task, k, gates)
+    return fit_replicas(rows, task, architecture, penalties, loop_settings(params), seed)[0]

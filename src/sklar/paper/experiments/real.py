@@ -25,8 +25,8 @@ from sklar.paper.experiments.judge_cache import cached_judge
 from sklar.paper.experiments.specs import CPU_ROWS
 from sklar.paper.experiments.stacks import scaling_of
 from sklar.paper.experiments.units import STACKED_BASELINES, Cell, Measured, Unit
+from sklar.training.engine.graphs import BatchStep
 from sklar.training.engine.runtime import generator_on
-from sklar.training.engine.steps import BatchStep
 from sklar.training.honest.judge import JudgeSettings, judged, train_judge
 from sklar.training.tasks import Task
 

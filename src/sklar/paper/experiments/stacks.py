@@ -1,4 +1,4 @@
-"""What stacks of fits share: tables of one shape scaled and put side by side, and answers in blocks of rows."""
+"""What stacks of fits share: tables of one shape scaled and put side by side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from torch import Tensor
 from sklar.table.scaling import Scaling
 
 Table = tuple[np.ndarray, np.ndarray]  # rows and labels 0, 1, ...
-BLOCK_ROWS = 1000  # answered at a time
 SCALINGS = ("column", "global", "unit")
 
 
@@ -25,11 +24,11 @@ class Answers:
     gate_correlation: np.ndarray | None = None  # (d, d), where all rows share one
 
 
-def known_words(defaults: dict[str, Any], given: dict[str, Any], what: str) -> dict[str, Any]:
-    """The defaults with the given words over them; a word that is not among them is refused."""
+def known_params(defaults: dict[str, Any], given: dict[str, Any], what: str) -> dict[str, Any]:
+    """The defaults with the given parameters over them; one that is not among them is refused."""
     unknown = sorted(set(given) - set(defaults))
     if unknown:
-        raise ValueError(f"{what} has no word {unknown[0]!r}; it has {', '.join(sorted(defaults))}")
+        raise ValueError(f"{what} has no parameter {unknown[0]!r}; it has {', '.join(sorted(defaults))}")
     return {**defaults, **given}
 
 
@@ -61,8 +60,3 @@ def scaling_of(X: np.ndarray, how: str) -> Scaling:
     if how == "unit":
         return Scaling(np.zeros(d), np.ones(d))
     raise ValueError(f"scaling must be one of {SCALINGS}; got {how!r}")
-
-
-def blocks(n: int) -> list[slice]:
-    """The rows of a table in blocks."""
-    return [slice(start, start + BLOCK_ROWS) for start in range(0, n, BLOCK_ROWS)]

@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from sklar.training.engine.steps import BatchStep
+from sklar.training.engine.graphs import BatchStep
+from sklar.training.engine.optim import adam
 
 Record = dict[str, Any]
 
@@ -52,23 +53,7 @@ def train(
 
     With `validation_loss`, stop after `patience` epochs without a better one and restore the best weights.
     """
-    on_gpu = generator.device.type == "cuda"
-    optimiser = torch.optim.Adam(
-        model.parameters(),
-        lr=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        fused=on_gpu or None,
-        capturable=on_gpu,
-    )
-
-    def learn(rows: Tensor) -> Tensor:
-        optimiser.zero_grad(set_to_none=True)
-        loss = step_loss(rows)
-        loss.backward()
-        optimiser.step()
-        return loss.detach()
-
-    step = BatchStep(learn, generator.device, generator)
+    step = BatchStep(_learning_step(model, step_loss, settings), generator.device, generator)
     history: list[Record] = []
     keeper = BestWeights(model, settings.patience)
     progress = progress_bar(settings.max_epochs, "training", settings.verbose)
@@ -89,6 +74,22 @@ def train(
     keeper.restore()
     model.eval()
     return history
+
+
+def _learning_step(
+    model: nn.Module, step_loss: Callable[[Tensor], Tensor], settings: LoopSettings
+) -> Callable[[Tensor], Tensor]:
+    """One step of Adam down the loss of a batch; it returns the loss."""
+    optimiser = adam(list(model.parameters()), settings.learning_rate, settings.weight_decay)
+
+    def learn(rows: Tensor) -> Tensor:
+        optimiser.zero_grad(set_to_none=True)
+        loss = step_loss(rows)
+        loss.backward()
+        optimiser.step()
+        return loss.detach()
+
+    return learn
 
 
 class BestWeights:

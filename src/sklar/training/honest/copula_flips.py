@@ -14,9 +14,7 @@ from torch import Tensor
 
 from sklar import kernels
 from sklar.training.honest import gradients
-from sklar.training.honest.crossings import Crossings, crossings
-from sklar.training.honest.draws import Latents
-from sklar.training.honest.trial import Trial
+from sklar.training.honest.draws import Latents, Trial
 
 # What the fused kernel takes: a tile of pre-activations must fit into a program's registers.
 WIDEST_HIDDEN, MOST_OUTPUTS = 64, 64
@@ -85,8 +83,8 @@ def by_changes(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
     count, mask = index.shape[-1], trial.draw.mask
     flipped = _flip_steps(trial, mask, index).add_(trial.hidden.unsqueeze(2))  # (R, n, K + 3, h)
     drawn = trial.drawn_loss.unsqueeze(-1).expand(-1, -1, count + 1)
-    way = latents.distance.gather(-1, index)
-    found = crossings(*latents, index, way, _ways_of_pair(latents, index, way))
+    displacement = latents.distance.gather(-1, index)
+    found = crossings(*latents, index, displacement, _pair_displacement(latents, index, displacement))
     if len(found.move):
         drawn = _move(trial, found, flipped, drawn)
     losses = trial.losses(flipped)
@@ -104,10 +102,10 @@ def _flip_steps(trial: Trial, mask: Tensor, index: Tensor) -> Tensor:
     return steps
 
 
-def _ways_of_pair(latents: Latents, index: Tensor, way: Tensor) -> Tensor:
+def _pair_displacement(latents: Latents, index: Tensor, displacement: Tensor) -> Tensor:
     """How far the first two latents pull the others when both are put at their thresholds: (R, n, 2)."""
     r = latents.correlation.flatten(1).gather(1, index[..., 0] * latents.distance.shape[-1] + index[..., 1])
-    return torch.stack(gradients.ways_of_pair(way[..., 0], way[..., 1], r), dim=-1)
+    return torch.stack(gradients.pair_displacement(displacement[..., 0], displacement[..., 1], r), dim=-1)
 
 
 def _move(trial: Trial, found: Crossings, flipped: Tensor, drawn: Tensor) -> Tensor:
@@ -145,3 +143,50 @@ def _by_replica(trial: Trial, row: Tensor, hidden: Tensor) -> Tensor:
     which = order[(first + place).clamp_max(len(row) - 1)]
     losses = trial.loss(trial.judge.after_activation(hidden.relu_()[which]), trial.y.flatten()[row[which]])
     return torch.empty_like(hidden[:, 0]).scatter(0, order, losses[inside])
+
+
+class Crossings(NamedTuple):
+    """Gates that moves open or shut besides those put at their thresholds; ordered by move, then by row."""
+
+    move: Tensor  # (M,), 0 to K - 1: the row's latent of that number is put at its threshold; K: the first two are
+    row: Tensor  # (M,), rows of all replicas numbered through
+    gate: Tensor  # (M,)
+    sign: Tensor  # (M,), 1 where the gate opens, -1 where it shuts
+
+
+def crossings(
+    distance: Tensor, correlation: Tensor, index: Tensor, displacement: Tensor, pair_displacement: Tensor
+) -> Crossings:
+    """The gates that K single moves and one of a pair take across their thresholds, in every row.
+
+    Latent l moves by R_li times the displacement of latent i, and most correlations are small: of d gates few cross.
+    Only gates near their thresholds can, so that the others are not looked at.
+
+    distance : (R, n, d), of each latent to its threshold, c - q
+    correlation : (R, d, d)
+    index, displacement : (R, n, K), single moves: latent l moves by R_l,index * displacement
+    pair_displacement : (R, n, 2), the move of the first two of `index`: latent l moves by the sum of both
+    """
+    _, n, d = distance.shape
+    others = correlation.clone()  # no latent crosses by its own move
+    others.diagonal(dim1=1, dim2=2).zero_()
+    strongest = others.abs().amax(-1)  # (R, d)
+    furthest = torch.maximum(displacement.abs().amax(-1), pair_displacement.abs().sum(-1))  # (R, n)
+    can_cross = distance.abs() <= furthest.unsqueeze(-1) * strongest.unsqueeze(1)
+    place = can_cross.flatten().nonzero().squeeze(1)  # (N,)
+    row, gate = place // d, place % d
+
+    def of_row(values: Tensor) -> Tensor:
+        return values.flatten(0, 1).index_select(0, row)
+
+    fixed = of_row(index)  # (N, K)
+    entry = ((row // n * d + gate) * d).unsqueeze(-1) + fixed
+    pull = others.flatten().index_select(0, entry.flatten()).view_as(entry)
+    of_pair = (pull[:, :2] * of_row(pair_displacement)).sum(1)
+    of_pair *= (fixed[:, :2] != gate.unsqueeze(-1)).all(1)  # nor by that of its partner
+    moved = torch.cat([pull * of_row(displacement), of_pair.unsqueeze(-1)], 1)  # (N, K + 1)
+    apart = distance.flatten().index_select(0, place).unsqueeze(-1)
+    shuts = apart < 0
+    move, which = ((moved > apart) != shuts).T.nonzero().unbind(1)
+    sign = torch.where(shuts.squeeze(-1), -1.0, 1.0).to(distance.dtype)
+    return Crossings(move, *(values.index_select(0, which) for values in (row, gate, sign)))

@@ -1,6 +1,7 @@
 """What rows decide that are judged by predictors that never saw them.
 
-The penalty and its unit, the level of the scores, which features are worth their price, and which substitutes do.
+The penalty and its unit, the threshold of the scores, which features are worth their price, and which substitutes do.
+Here `selector` scores, `predictors` judge, and a log-penalty is given for each problem (P,).
 """
 
 from __future__ import annotations
@@ -9,27 +10,52 @@ import torch
 from torch import Tensor
 
 from sklar.training.honest.gate_correlation import block_pattern
-from sklar.training.honest.row_means import deviation, mean_and_error
-from sklar.training.honest.stage import SHUT, Stage
+from sklar.training.honest.predictors import FoldPredictors
+from sklar.training.honest.scoring import Decisions, Selector
+from sklar.training.honest.settings import DecisionSettings
 from sklar.training.penalty_path import PathChoice, choose_penalty
 from sklar.training.tasks import bill
 
-# One of these a score must exceed to select. From 1.5 on scores come to rest (see `inward_only`): all must be below.
-LEVELS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
-USUAL_LEVEL = 1.0
+
+def mean_and_error(values: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """The mean over rows (P, n) by weight (P, n), and its standard error: (P,), (P,)."""
+    if weight is None:
+        return values.mean(1), values.std(1) / values.shape[1] ** 0.5
+    share = weight / weight.sum(1, keepdim=True)
+    mean = (share * values).sum(1)
+    return mean, (share * (values - mean.unsqueeze(1))).square().sum(1).sqrt()
 
 
-def loss_spread(stage: Stage) -> Tensor:
+def deviation(values: Tensor, weight: Tensor | None) -> Tensor:
+    """The standard deviation over rows (P, n), by weight (P, n): (P,)."""
+    if weight is None:
+        return values.std(1)
+    share = weight / weight.sum(1, keepdim=True)
+    mean = (share * values).sum(1, keepdim=True)
+    return (share * (values - mean).square()).sum(1).sqrt()
+
+
+def loss_spread(predictors: FoldPredictors) -> Tensor:
     """The standard deviation of the loss, of training rows shown everything, judged out of fold: (P,)."""
-    x, _ = stage.folds.training
-    losses = stage.out_of_fold_losses(stage.alive[:, None, None].expand(*x.shape[:3], -1).to(x.dtype))
-    return deviation(losses, stage.folds.training_weight)
+    x, _ = predictors.folds.training
+    losses = predictors.out_of_fold_losses(predictors.alive[:, None, None].expand(*x.shape[:3], -1).to(x.dtype))
+    return deviation(losses, predictors.folds.training_weight)
 
 
-def choose_penalties(stage: Stage, grid: Tensor) -> list[PathChoice]:
+def training_masks(selector: Selector, predictors: FoldPredictors, log_penalty: Tensor, decisions: Decisions) -> Tensor:
+    """The masks of training rows without noise: (P, F, n, d)."""
+    x, _ = predictors.folds.training
+    return selector.masks(x.flatten(1, 2), log_penalty, decisions).view(*x.shape[:3], -1)
+
+
+def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tensor) -> list[PathChoice]:
     """The penalty of each problem, of log-penalties (P, G), by its held-out rows."""
-    losses, sizes = _path(stage, grid)
-    penalties, weight = grid.exp().cpu().tolist(), stage.folds.held_out_weight
+    x, y = predictors.folds.held_out
+    undecided = Decisions.none(selector.alive)
+    masks = [selector.masks(x, column, undecided) for column in grid.unbind(1)]
+    losses = torch.stack([predictors.held_out_losses(x, mask, y) for mask in masks], 1)  # (P, G, n)
+    sizes = torch.stack([mask.sum(-1).mean(1) for mask in masks], 1)  # (P, G)
+    penalties, weight = grid.exp().cpu().tolist(), predictors.folds.held_out_weight
     return [
         choose_penalty(
             penalties[p],
@@ -41,106 +67,130 @@ def choose_penalties(stage: Stage, grid: Tensor) -> list[PathChoice]:
     ]
 
 
-def _path(stage: Stage, log_penalties: Tensor) -> tuple[Tensor, Tensor]:
-    """Held-out losses (P, G, n) and mean features a row (P, G) for G log-penalties (P, G)."""
-    x, y = stage.folds.held_out
-    masks = [stage.masks(x, column) for column in log_penalties.unbind(1)]
-    losses = torch.stack([stage.predictors.row_losses(x, mask, y) for mask in masks], 1)
-    return losses, torch.stack([mask.sum(-1).mean(1) for mask in masks], 1)
+def decide(
+    selector: Selector,
+    predictors: FoldPredictors,
+    log_penalty: Tensor,
+    settings: DecisionSettings,
+    row_sufficiency: float,
+) -> Decisions:
+    """All decisions, one after the other; with k there are none."""
+    decisions = Decisions.none(selector.alive)
+    if selector.settings.k is not None:
+        return decisions
+    threshold = choose_threshold(selector, predictors, log_penalty, settings, row_sufficiency)
+    decisions = decisions._replace(score_threshold=threshold)
+    if row_sufficiency > 0:
+        errors = settings.gain_errors * row_sufficiency
+        useless = find_useless(selector, predictors, log_penalty, decisions, errors, settings.stand_in)
+        decisions = decisions._replace(shut=useless)
+    substitutes = find_substitutes(selector, predictors, log_penalty, decisions, settings)
+    return decisions._replace(substitutes=substitutes)
 
 
 @torch.no_grad()
-def choose_level(stage: Stage, log_penalty: Tensor, plenty: float) -> None:
-    """Ask of a score what loses little on training rows, judged out of fold.
+def choose_threshold(
+    selector: Selector,
+    predictors: FoldPredictors,
+    log_penalty: Tensor,
+    settings: DecisionSettings,
+    row_sufficiency: float,
+) -> Tensor:
+    """What a score must exceed so that little is lost on training rows, judged out of fold: (P,).
 
     Gains are larger than penalties, so that near a switch the smooth selector leans to selecting: there a score
-    above 0 may say no more than that a neighbour needs the feature. Of the levels within one standard error of the best
-    the one nearest to the usual is taken: where levels differ little in what they lose, chance would decide. With few
-    rows (`plenty` 0, not 1) everything is within one error; there it is the best and, of equal ones, the lowest.
+    above 0 may say no more than that a neighbour needs the feature. Of the thresholds within one standard error of the
+    best the one nearest to the usual is taken: where they differ little in what they lose, chance would decide. With
+    few rows (`row_sufficiency` 0) everything is within one error; there it is the best and, of equal ones, the lowest.
     """
-    x, _ = stage.folds.training
-    scores = stage.scores(x.flatten(1, 2), log_penalty[:, None, None])
-    levels, weight = torch.tensor(LEVELS, device=x.device), stage.folds.training_weight
-    masks = (stage.decided(scores, level).to(x.dtype).view(*x.shape[:3], -1) for level in levels)
-    losses = torch.stack([stage.out_of_fold_losses(mask) for mask in masks])  # (L, P, n)
-    best = torch.stack([mean_and_error(one, weight)[0] for one in losses]).argmin(0)  # (P,)
+    x, _ = predictors.folds.training
+    scores = selector.scores(x.flatten(1, 2), log_penalty[:, None, None])
+    thresholds, weight = torch.tensor(settings.score_thresholds, device=x.device), predictors.folds.training_weight
+    undecided = Decisions.none(selector.alive)
+    masks = (selector.decided(scores, undecided._replace(score_threshold=one)) for one in thresholds)
+    losses = torch.stack([predictors.out_of_fold_losses(m.to(x.dtype).view(*x.shape[:3], -1)) for m in masks])
+    best = torch.stack([mean_and_error(one, weight)[0] for one in losses]).argmin(0)  # losses (L, P, n) -> (P,)
     least = losses.gather(0, best[None, :, None].expand(1, *losses.shape[1:]))
     more = (mean_and_error(one, weight) for one in losses - least)
-    as_good = torch.stack([mean <= plenty * error for mean, error in more])  # (L, P)
-    away = torch.where(as_good, (levels - plenty * USUAL_LEVEL).abs().unsqueeze(1), torch.inf)
-    stage.level = levels[away.argmin(0)]  # of equally near ones the lower
-
-
-# Features that are correlated more than this can stand in for each other.
-STAND_IN = 0.7
+    as_good = torch.stack([mean <= row_sufficiency * error for mean, error in more])  # (L, P)
+    away = (thresholds - row_sufficiency * settings.usual_threshold).abs().unsqueeze(1)
+    return thresholds[torch.where(as_good, away, torch.inf).argmin(0)]  # of equally near ones the lower
 
 
 @torch.no_grad()
-def shut_useless(stage: Stage, log_penalty: Tensor, errors: float) -> None:
-    """Shut the gates of features whose gains may be chance, even where no correlated feature stands in for them.
+def find_useless(
+    selector: Selector,
+    predictors: FoldPredictors,
+    log_penalty: Tensor,
+    decisions: Decisions,
+    errors: float,
+    stand_in: float,
+) -> Tensor:
+    """Features whose gains may be chance, even where no correlated feature stands in for them: bool (P, d).
 
-    Over all rows that get it, what a feature gains must be so many standard errors above 0. Of many features and many
+    Over all rows that get it, what a feature gains must be so many standard `errors` above 0. Of many features and many
     kinds of rows some look useful to one kind by chance; the selector weighs gains against a price, not against chance.
     """
-    if stage.settings.min_features > 0:
-        return
-    gates = stage.folds.gates
-    x, weight = stage.folds.training[0], stage.folds.training_weight
-    mask = stage.masks(x.flatten(1, 2), log_penalty).view(*x.shape[:3], -1)
+    shut = torch.zeros_like(selector.alive)
+    if selector.settings.min_features > 0:
+        return shut
+    folds = predictors.folds
+    mask = training_masks(selector, predictors, log_penalty, decisions)
     itself = torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)
-    stand_ins = block_pattern(x.flatten(1, 2), gates.of_input, STAND_IN).bool() & ~itself
-
-    def worth(i: int) -> Tensor:
-        """What feature i gains, in standard errors: (P,)."""
-        gets = mask[..., i]
-        most = int(gets.sum(2).max())
-        rows = gets.argsort(2, descending=True)[:, :, :most]  # the others gain nothing
-        alone = mask.gather(2, rows.unsqueeze(-1).expand(-1, -1, -1, mask.shape[-1])) * ~stand_ins[:, i][:, None, None]
-        gain = stage.out_of_fold_losses(alone * ~itself[i], rows) - stage.out_of_fold_losses(alone, rows)
-        gains = torch.zeros_like(gets).scatter_(2, rows, gain.view_as(rows)).flatten(1)
-        mean, error = mean_and_error(gains, weight)
-        return mean / error.clamp_min(1e-12)
-
-    free = mask.flatten(1, 2).any(1) if gates.forced is None else mask.flatten(1, 2).any(1) & ~gates.forced
-    found = {i: worth(i) for i in free.any(0).nonzero().flatten().tolist()}
-    for i in sorted(found, key=lambda i: float(found[i].min())):
-        if bool(((found[i] < errors) & free[:, i]).any()):
-            idle = (worth(i) < errors) & free[:, i]  # again: others may have gone
+    stand_ins = block_pattern(folds.training[0].flatten(1, 2), folds.gates.of_input, stand_in).bool() & ~itself
+    free = mask.flatten(1, 2).any(1) if selector.forced is None else mask.flatten(1, 2).any(1) & ~selector.forced
+    worth = {i: _worth(predictors, mask, i, stand_ins) for i in free.any(0).nonzero().flatten().tolist()}
+    for i in sorted(worth, key=lambda i: float(worth[i].min())):
+        if bool(((worth[i] < errors) & free[:, i]).any()):
+            idle = (_worth(predictors, mask, i, stand_ins) < errors) & free[:, i]  # again: others may have gone
             mask[idle, ..., i] = 0
-            stage.selector.scores.weight[idle, :, i] = 0
-            stage.selector.scores.bias[idle, :, i] = SHUT
+            shut[idle, i] = True
+    return shut
 
 
-# So many standard errors worse must one of several substitutes alone be, for several to be kept.
-CLEARLY = 6.0
+def _worth(predictors: FoldPredictors, mask: Tensor, i: int, stand_ins: Tensor) -> Tensor:
+    """What feature i gains in masks (P, F, n, d) without its stand-ins (P, d, d), in standard errors: (P,)."""
+    gets = mask[..., i]
+    rows = gets.argsort(2, descending=True)[:, :, : int(gets.sum(2).max())]  # the others gain nothing
+    alone = mask.gather(2, rows.unsqueeze(-1).expand(-1, -1, -1, mask.shape[-1])) * ~stand_ins[:, i][:, None, None]
+    without = alone * (torch.arange(mask.shape[-1], device=mask.device) != i)
+    gain = predictors.out_of_fold_losses(without, rows) - predictors.out_of_fold_losses(alone, rows)
+    gains = torch.zeros_like(gets).scatter_(2, rows, gain.view_as(rows)).flatten(1)
+    mean, error = mean_and_error(gains, predictors.folds.training_weight)
+    return mean / error.clamp_min(1e-12)
 
 
 @torch.no_grad()
-def exclude_substitutes(stage: Stage, log_penalty: Tensor) -> None:
-    """Select one of the features whose gates exclude each other, unless several clearly earn their price.
+def find_substitutes(
+    selector: Selector,
+    predictors: FoldPredictors,
+    log_penalty: Tensor,
+    decisions: Decisions,
+    settings: DecisionSettings,
+) -> Tensor:
+    """Features whose gates exclude each other, of which one is enough, unless several clearly earn their price.
 
-    Clearly: loss and price together are worse without the others, by many standard errors. Predictors are regularised,
-    and share between copies what they learned: shown one alone they say a little less, so that a copy that is worth
-    nothing comes to 4 at times. A feature that is needed beside another one is worth ten and more.
+    Clearly: loss and price together are worse without the others, by many standard errors. bool (P, d, d).
     """
-    if stage.correlation is None or stage.settings.min_features > 1:
-        return
-    groups = stage.correlation.substitutes() & stage.alive.unsqueeze(1) & stage.alive.unsqueeze(2)
+    accepted = torch.zeros_like(decisions.substitutes)
+    if selector.correlation is None or selector.settings.min_features > 1:
+        return accepted
+    alive = selector.alive
+    groups = selector.correlation.substitutes(settings.excluding) & alive.unsqueeze(1) & alive.unsqueeze(2)
     itself = torch.eye(groups.shape[1], dtype=torch.bool, device=groups.device)
-    stage.substitutes = accepted = torch.zeros_like(groups)
-    before = _paid(stage, log_penalty)
+    before = _paid(selector, predictors, log_penalty, decisions._replace(substitutes=accepted))
     first = (groups | itself).to(torch.int8).argmax(2)  # of the group of each feature: (P, d)
     for head in first[groups.any(2)].unique().tolist():
         members = (first == head) & groups.any(2)
-        stage.substitutes = members.unsqueeze(1) & members.unsqueeze(2) & ~itself
-        more, error = mean_and_error(_paid(stage, log_penalty) - before, stage.folds.training_weight)
-        accepted |= stage.substitutes & (more <= CLEARLY * error)[:, None, None]
-    stage.substitutes = accepted
+        tried = members.unsqueeze(1) & members.unsqueeze(2) & ~itself
+        after = _paid(selector, predictors, log_penalty, decisions._replace(substitutes=tried))
+        more, error = mean_and_error(after - before, predictors.folds.training_weight)
+        accepted |= tried & (more <= settings.clearly_worse * error)[:, None, None]
+    return accepted
 
 
-def _paid(stage: Stage, log_penalty: Tensor) -> Tensor:
+def _paid(selector: Selector, predictors: FoldPredictors, log_penalty: Tensor, decisions: Decisions) -> Tensor:
     """Loss and price of the training rows' masks without noise, judged out of fold: (P, F n)."""
-    x, _ = stage.folds.training
-    mask = stage.masks(x.flatten(1, 2), log_penalty).view(*x.shape[:3], -1)
-    price = log_penalty.exp().unsqueeze(1) * bill(mask, stage.folds.gates.cost).flatten(1)
-    return stage.out_of_fold_losses(mask) + price
+    mask = training_masks(selector, predictors, log_penalty, decisions)
+    price = log_penalty.exp().unsqueeze(1) * bill(mask, predictors.folds.gates.cost).flatten(1)
+    return predictors.out_of_fold_losses(mask) + price

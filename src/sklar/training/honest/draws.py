@@ -1,15 +1,21 @@
-"""Draws of the gates: masks and, with a copula, the latents they came from."""
+"""Draws of the gates, masks and, with a copula, the latents they came from; and rows with a draw before their judge."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from sklar.model.masked_predictor import MaskedPredictor
+from sklar.model.normalise import normalised_loadings
 from sklar.training.honest import gradients
 
+RowLoss = Callable[[Tensor, Tensor], Tensor]  # (..., out), (...) -> (...)
 WIDEST_SORTED = 256  # features: up to here numpy sorts them all sooner than torch finds the first few
 
 
@@ -25,8 +31,7 @@ def correlated_noise(loadings: Tensor, n: int, generator: torch.Generator, folds
 
     loadings : (P, d, p), of P problems; all folds of a problem, its replicas, share them
     """
-    own = own_deviation(loadings)
-    root = loadings * own
+    root, own = normalised_loadings(loadings)
     correlation = root @ root.mT
     correlation.diagonal(dim1=1, dim2=2).fill_(1.0)
     own, root = (part.unsqueeze(1).expand(-1, folds, -1, -1).flatten(0, 1).mT for part in (own, root))
@@ -35,11 +40,6 @@ def correlated_noise(loadings: Tensor, n: int, generator: torch.Generator, folds
         for width in root.shape[1:]
     )
     return Noise(torch.baddbmm(own * eps, xi, root), correlation.repeat_interleave(folds, 0))
-
-
-def own_deviation(loadings: Tensor) -> Tensor:
-    """The share of each latent's deviation that is its own noise, 1 / sqrt(|L_i|^2 + 1): (P, d, 1)."""
-    return (loadings.square().sum(-1, keepdim=True) + 1).rsqrt()
 
 
 class Latents(NamedTuple):
@@ -62,6 +62,35 @@ def draw_gates(scores: Tensor, noise: Noise | Tensor) -> Draw:
         return Draw((noise < torch.sigmoid(scores)).to(scores.dtype))
     distance = gradients.thresholds(scores) - noise.q
     return Draw((distance < 0).to(scores.dtype), Latents(distance, noise.correlation))
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Rows (R, n, D) with labels (R, n), a draw of their gates, and the predictors that judge them.
+
+    What all flips have in common is computed once.
+    """
+
+    judge: MaskedPredictor
+    loss: RowLoss
+    x: Tensor
+    y: Tensor
+    draw: Draw
+
+    @cached_property
+    def hidden(self) -> Tensor:
+        """The judge's first pre-activation for the drawn masks: (R, n, h)."""
+        return self.judge.before_activation(self.x, self.draw.mask)
+
+    @cached_property
+    def drawn_loss(self) -> Tensor:
+        """Losses of the drawn masks: (R, n)."""
+        return self.loss(self.judge.after_first(self.hidden), self.y)
+
+    def losses(self, hidden: Tensor) -> Tensor:
+        """Losses from K first pre-activations a row (R, n, K, h), which are overwritten: (R, n, K)."""
+        output = self.judge.after_activation(hidden.relu_().flatten(1, 2)).unflatten(1, hidden.shape[1:3])
+        return self.loss(output, self.y.unsqueeze(-1).expand(output.shape[:-1]))
 
 
 def random_features(eligible: Tensor, count: int, generator: torch.Generator) -> Tensor:

@@ -13,7 +13,8 @@ from torch import Tensor
 from sklar.model.gates import Gates
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.folds import deal
-from sklar.training.honest.predictors import FoldPredictors, PredictorSettings
+from sklar.training.honest.predictors import FoldPredictors
+from sklar.training.honest.settings import PredictorSettings
 from sklar.training.tasks import Task
 
 
@@ -49,7 +50,7 @@ def evalx_outputs(
     folds = deal(rows[:, :whole], y[:, order[:whole]], n_folds, 0.0, generator, shuffle=False, gates=gates)
     predictors = FoldPredictors(folds, task, PredictorSettings(), generator, seed)
     with threads_for(width):
-        predictors.warm_up(n_steps, torch.ones(1, 1, 1, folds.gates.n, device=x.device), settle=True)
+        predictors.warm_up(n_steps, decay_to_zero=True)
     results = []
     for mask in masks:
         shown = mask[:, order].to(x.dtype)

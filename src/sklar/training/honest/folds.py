@@ -13,9 +13,7 @@ import torch
 from torch import Tensor
 
 from sklar.model.gates import Gates, inputs_of, to_inputs
-
-# The constants of training are those of so many rows.
-ROWS_OF_SETTINGS = 10_000
+from sklar.training.honest.settings import NOISE_RANGE, ROWS_OF_SETTINGS
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,18 @@ class Folds:
     @property
     def noise(self) -> float:
         """How much noisier means over rows are than with 10,000 rows: what regularises must be so much stronger."""
-        return min(4.0, max(0.25, math.sqrt(ROWS_OF_SETTINGS / (self.x.shape[1] * self.x.shape[2]))))
+        least, most = NOISE_RANGE
+        return min(most, max(least, math.sqrt(ROWS_OF_SETTINGS / self.n_rows)))
+
+    @property
+    def n_rows(self) -> int:
+        """Of each problem, those that fill up short folds counted too."""
+        return self.x.shape[1] * self.x.shape[2]
+
+    @property
+    def n_folds(self) -> int:
+        """F."""
+        return self.x.shape[1]
 
     @property
     def held_out(self) -> tuple[Tensor, Tensor]:
@@ -53,16 +62,16 @@ class Folds:
         """What the rows of `held_out` count: (P, n)."""
         return None if self.weight is None else self.weight[:, :, self.n_train :].flatten(1)
 
-    def batch(self, rows: int, among: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """`rows` rows of every fold, drawn from its first `among`, by weight: (P, F, rows, d), (P, F, rows)."""
+    def batch(self, size: int, n_first: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """`size` rows of every fold, drawn from its first `n_first`, by weight: (P, F, size, D), (P, F, size)."""
         problems, folds, m, d = self.x.shape
-        shape = (problems, folds, rows)
+        shape = (problems, folds, size)
         if self.weight is None:
-            pick = torch.randint(among, shape, generator=generator, device=self.x.device)
+            pick = torch.randint(n_first, shape, generator=generator, device=self.x.device)
         else:
-            upto = self.weight[:, :, :among].cumsum(-1)
+            upto = self.weight[:, :, :n_first].cumsum(-1)
             place = torch.rand(shape, generator=generator, device=self.x.device) * upto[..., -1:]
-            pick = torch.searchsorted(upto, place, right=True).clamp_max(among - 1)
+            pick = torch.searchsorted(upto, place, right=True).clamp_max(n_first - 1)
         first = torch.arange(0, problems * folds * m, m, device=pick.device).view(problems, folds, 1)
         whole_rows = self.x.view(-1, d).index_select(0, (first + pick).flatten())  # a copy each, not a number each
         return whole_rows.view(*shape, d), self.y.gather(2, pick)
@@ -70,9 +79,9 @@ class Folds:
     def only(self, keep: Tensor, alive: Tensor) -> Folds:
         """The same rows with the features `keep` (P, w); those not `alive` (P, w) are zero.
 
-        What is known about gates (`gates`) is of one problem's: more than one have none.
+        Several problems keep different features, so their gates must be plain.
         """
-        if self.gates.known and len(keep) > 1:
+        if len(keep) > 1 and not self.gates.plain:
             raise ValueError("several problems side by side must have one input a gate, and no forced or priced gates")
         gates = self.gates.only(keep[0])
         inputs = keep if self.gates.of_input is None else inputs_of(self.gates.of_input, keep[0])[None]

@@ -10,24 +10,14 @@ partners would be too, which hides what weak partners are worth.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from sklar.model.blocks import correlated_blocks
-from sklar.training.honest.draws import own_deviation
-
-# Gates that are correlated more than this exclude each other.
-EXCLUDING = -0.5
-
-
-class Pull(NamedTuple):
-    """How strongly correlations are drawn to 0, in units of the loss."""
-
-    apart: float  # where R < 0
-    together: float  # where R > 0
+from sklar.model.normalise import normalised_loadings
+from sklar.training.honest.settings import Pull
 
 
 class GateCorrelation(nn.Module):
@@ -55,15 +45,14 @@ class GateCorrelation(nn.Module):
 
     def root(self) -> Tensor:
         """L_i / sqrt(|L_i|^2 + 1): R = root root^T off the diagonal: (P, d, p)."""
-        loadings = self.patterned()
-        return loadings * own_deviation(loadings)
+        return normalised_loadings(self.patterned())[0]
 
     @torch.no_grad()
-    def substitutes(self) -> Tensor:
-        """Whether two features stand for each other: R < -1/2, directly or in a chain: bool (P, d, d)."""
+    def substitutes(self, excluding: float) -> Tensor:
+        """Whether two features stand for each other: R < excluding, directly or in a chain: bool (P, d, d)."""
         root = self.root()
         itself = torch.eye(root.shape[1], dtype=torch.bool, device=root.device)
-        linked = ((root @ root.mT < EXCLUDING) | itself).to(root.dtype)
+        linked = ((root @ root.mT < excluding) | itself).to(root.dtype)
         for _ in range(max(1, math.ceil(math.log2(root.shape[1])))):
             linked = (linked @ linked > 0).to(root.dtype)
         return linked.bool() & ~itself
@@ -81,9 +70,7 @@ class GateCorrelation(nn.Module):
         total = mixed.new_zeros(problems, d * d).scatter_add_(1, cell, mixed)
         count = torch.zeros_like(total).scatter_add_(1, cell, torch.ones_like(mixed))
         mean = (total / count.clamp_min_(1)).view(problems, d, d)
-        loadings = self.patterned()
-        own = own_deviation(loadings)
-        root = loadings * own
+        root, own = normalised_loadings(self.patterned())
         correlation = root @ root.mT
         toward_zero = torch.where(correlation < 0, self.pull.apart, self.pull.together) * correlation
         of_r = mean + mean.mT + 2 * toward_zero  # R_ij and R_ji are one number

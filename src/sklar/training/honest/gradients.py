@@ -51,11 +51,11 @@ def pair_at_threshold(q: Tensor, c: Tensor, correlation: Tensor, first: Tensor, 
     step_j = c.gather(-1, second) - q.gather(-1, second)
     row_i, row_j = _rows_of(correlation, first), _rows_of(correlation, second)  # (..., K, d)
     r = row_i.gather(-1, second.unsqueeze(-1)).squeeze(-1)
-    way_i, way_j = ways_of_pair(step_i, step_j, r)
-    return q.unsqueeze(-2) + row_i * way_i.unsqueeze(-1) + row_j * way_j.unsqueeze(-1)
+    moved_i, moved_j = pair_displacement(step_i, step_j, r)
+    return q.unsqueeze(-2) + row_i * moved_i.unsqueeze(-1) + row_j * moved_j.unsqueeze(-1)
 
 
-def ways_of_pair(step_i: Tensor, step_j: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
+def pair_displacement(step_i: Tensor, step_j: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
     """[[1, r], [r, 1]]^-1 [step_i, step_j]: R_i and R_j times these are how all latents move."""
     rest = (1 - r.square()).clamp_min(1e-6)
     return (step_i - r * step_j) / rest, (step_j - r * step_i) / rest

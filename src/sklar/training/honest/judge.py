@@ -7,32 +7,21 @@ always black do not fill them. No mask depends on its row.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from sklar.model.masked_predictor import MaskedPredictor
+from sklar.model.row_blocks import map_rows
+from sklar.training.engine.averaging import AveragedLearner
+from sklar.training.engine.optim import RateSchedule, adamw
 from sklar.training.engine.runtime import generator_on
-from sklar.training.engine.steps import adamw, averaging, cosine, follow, move, repeat, set_learning_rate
+from sklar.training.engine.steps import train_steps
+from sklar.training.honest.settings import JudgeSettings
 from sklar.training.tasks import Task
-
-BLOCK_ROWS = 2000
-AVERAGE = 0.999  # of the weights
-
-
-@dataclass(frozen=True)
-class JudgeSettings:
-    """How large the judge is and how long it learns."""
-
-    hidden: int = 512
-    steps: int = 20_000
-    batch_size: int = 1000
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.05
 
 
 def train_judge(
@@ -40,29 +29,23 @@ def train_judge(
 ) -> MaskedPredictor:
     """A predictor of y (n,) from rows x (n, d) shown by any mask."""
     n, d = x.shape
-    generator = generator_on(x.device, seed)
-    learner = MaskedPredictor(d, settings.hidden, task.n_outputs, 1, torch.Generator().manual_seed(seed)).to(x.device)
-    judge = copy.deepcopy(learner).requires_grad_(False)
-    optimiser = adamw(learner, settings.learning_rate, settings.weight_decay)
+    s, generator = settings, generator_on(x.device, seed)
+    network = MaskedPredictor(d, s.hidden, task.n_outputs, 1, torch.Generator().manual_seed(seed)).to(x.device)
+    learner = AveragedLearner(network, adamw(network, s.learning_rate, s.weight_decay), s.ema_decay)
     spread = x.std(0)
-    memory = averaging(AVERAGE, settings.steps)
-    rise = min(500, 1 + settings.steps // 5)
-    weights, averaged = list(learner.parameters()), list(judge.parameters())
 
     def step() -> None:
-        pick = torch.randint(n, (settings.batch_size,), generator=generator, device=x.device)
+        pick = torch.randint(n, (s.batch_size,), generator=generator, device=x.device)
         rows = x[pick].unsqueeze(0)
-        loss = task.row_loss(learner(rows, sparse_masks(rows, spread, generator)), y[pick].unsqueeze(0)).mean()
+        loss = task.row_loss(network(rows, sparse_masks(rows, spread, generator)), y[pick].unsqueeze(0)).mean()
         loss.backward()
-        move(optimiser)
-        follow(averaged, weights, 1 - memory)
+        learner.step()
+        learner.update_average()
 
-    def before(k: int) -> None:
-        set_learning_rate(optimiser, settings.learning_rate * cosine(k, settings.steps) * min(1.0, (k + 1) / rise))
-        report()
-
-    repeat(step, settings.steps, before, x.device, generator)
-    return judge
+    learner.begin(s.steps)
+    rates = RateSchedule(s.learning_rate, s.warm_up)
+    train_steps(step, s.steps, [(learner.optimiser, rates)], generator, lambda k: report())
+    return learner.average
 
 
 def sparse_masks(x: Tensor, spread: Tensor, generator: torch.Generator) -> Tensor:
@@ -77,11 +60,13 @@ def sparse_masks(x: Tensor, spread: Tensor, generator: torch.Generator) -> Tenso
     return (torch.rand(x.shape, generator=generator, device=x.device) < shown.unsqueeze(-1) * share).to(x.dtype)
 
 
-@torch.no_grad()
 def judged(judge: MaskedPredictor, x: Tensor, mask: Tensor) -> Tensor:
     """Outputs for rows x (n, d) shown by masks (n, d), in blocks of rows: (n, out)."""
-    parts = [
-        judge(x[None, i : i + BLOCK_ROWS], mask[None, i : i + BLOCK_ROWS].to(x.dtype))[0]
-        for i in range(0, len(x), BLOCK_ROWS)
-    ]
-    return torch.cat(parts)
+    d, shown = x.shape[1], mask.to(x.dtype)
+
+    def read(part: slice) -> np.ndarray:
+        return torch.cat([x[part], shown[part]], dim=1).cpu().numpy()  # each row with its mask
+
+    width = max(2 * d, judge.first.weight.shape[-1])
+    outputs = map_rows(judge, len(x), read, lambda model, rows: model(rows[..., :d], rows[..., d:]), x.device, width)
+    return torch.from_numpy(outputs).to(x.device)

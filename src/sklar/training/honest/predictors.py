@@ -10,119 +10,133 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from sklar.model.masked_predictor import MaskedPredictor
-from sklar.training.engine.steps import adamw, averaging, cosine, follow, move, repeat, set_learning_rate
+from sklar.training.engine.averaging import AveragedLearner
+from sklar.training.engine.optim import RateSchedule, adamw
+from sklar.training.engine.side_work import SideWork
+from sklar.training.engine.steps import train_steps
 from sklar.training.honest.folds import Folds, of_other_folds
 from sklar.training.honest.group_lasso import shrink_features
+from sklar.training.honest.settings import LOG_UNIFORM_BELOW, PredictorSettings
 from sklar.training.tasks import Task
 
 
-@dataclass(frozen=True)
-class PredictorSettings:
-    """How the predictors learn. They must be calibrated, not only accurate: over-confidence hides true features."""
-
-    hidden: int = 64
-    learning_rate: float = 1e-2
-    weight_decay: float = 1.0  # times the noise of the rows, as is the sparsity
-    sparsity: float = 1.0  # group lasso on the features, at 100 of them (in proportion below)
-    average: float = 0.99  # of the weights: the moving average judges, the last weights learn
-    batch_size: int = 1000
-    rise: int = 100  # steps over which the learning rate rises
-    k: int | None = None  # features that the masks to be judged show; None: any number
-
-
 class FoldPredictors:
-    """The predictors of P problems and F folds, side by side."""
+    """The predictors of P problems and F folds, side by side.
 
-    def __init__(self, folds: Folds, task: Task, settings: PredictorSettings, generator: torch.Generator, seed: int):
-        problems, n_folds, m, _ = folds.x.shape
-        gates = folds.gates
-        self.folds, self.task, self.settings, self.generator = folds, task, settings, generator
-        self.average = settings.average
-        self.rows = max(1, min(settings.batch_size // n_folds, m))  # of each fold, a step
-        start = torch.Generator().manual_seed(seed)
-        self.learner = MaskedPredictor(
-            gates.n, settings.hidden, task.n_outputs, problems * n_folds, start, gates.of_input
-        )
-        self.learner.to(folds.x.device)
-        self.judge = copy.deepcopy(self.learner).requires_grad_(False)
-        self.optimiser = self._new_optimiser()
+    They go on learning while the selector trains: the one part of honest training that changes in place.
+    """
 
-    def warm_up(
-        self, n_steps: int, alive: Tensor, report: Callable[[], object] = lambda: None, settle: bool = False
+    def __init__(
+        self, folds: Folds, task: Task, settings: PredictorSettings, generator: torch.Generator, seed: int
     ) -> None:
-        """Learn from random masks alone; features that are not `alive` (P, 1, 1, d) are never shown.
+        problems, n_folds, m, _ = folds.x.shape
+        gates, device = folds.gates, folds.x.device
+        self.folds, self.task, self.settings, self.generator = folds, task, settings, generator
+        self.alive = torch.ones(problems, gates.n, dtype=torch.bool, device=device)  # others fill up the width
+        self.batch_rows = max(1, min(settings.batch_size // n_folds, m))  # of each fold, a step
+        start = torch.Generator().manual_seed(seed)
+        network = MaskedPredictor(gates.n, settings.hidden, task.n_outputs, problems * n_folds, start, gates.of_input)
+        self.learner = self._learner(network.to(device))
+        self.beside = SideWork(device, thread=True)  # where they learn while flips are tried
 
-        With `settle` the learning rate falls to 0: for predictors that will not learn on.
+    @property
+    def judge(self) -> MaskedPredictor:
+        """The average of the weights, which judges."""
+        return self.learner.average
+
+    def warm_up(self, n_steps: int, report: Callable[[], object] = lambda: None, decay_to_zero: bool = False) -> None:
+        """Learn from random masks alone.
+
+        With `decay_to_zero` the learning rate falls to 0: for predictors that will not learn on.
         """
 
         def step() -> None:
-            x, y = self.folds.batch(self.rows, self.folds.n_train, self.generator)
-            self.learn(x, y, random_masks(self.folds.gates.like(x), self.generator, self.settings.k) * alive)
-            self.remember()
+            x, y = self.folds.batch(self.batch_rows, self.folds.n_train, self.generator)
+            mask = random_masks(self.folds.gates.like(x), self.generator, self.settings.k)
+            self.learn(x, y, mask * self.alive[:, None, None])
+            self.update_judge()
 
-        self.average = averaging(self.settings.average, n_steps)
-        rise = min(self.settings.rise, 1 + n_steps // 5)
-
-        def before(k: int) -> None:
-            fade = cosine(k, n_steps) if settle else 1.0
-            set_learning_rate(self.optimiser, self.settings.learning_rate * fade * min(1.0, (k + 1) / rise))
-            report()
-
-        repeat(step, n_steps, before, self.folds.x.device, self.generator)
+        s = self.settings
+        self.learner.begin(n_steps)
+        rates = RateSchedule(s.learning_rate, s.warm_up, floor=0.0 if decay_to_zero else 1.0)
+        train_steps(step, n_steps, [(self.learner.optimiser, rates)], self.generator, lambda k: report())
 
     def learn(self, x: Tensor, y: Tensor, mask: Tensor) -> None:
-        """One step: rows (P, F, b, D), masks (P, F, b, d); each predictor learns from the folds that are not its.
+        """One step: rows (P, F, b, D), masks (P, F, b, d); each predictor learns from the folds that are not its own.
 
-        The judge does not change before `remember`.
+        The judge does not change before `update_judge`.
         """
         if self.folds.gates.forced is not None:
             mask = mask.masked_fill(self.folds.gates.forced, 1.0)
-        inputs, y = (of_other_folds(t).flatten(0, 1) for t in (self.learner.inputs(x, mask), y))
-        loss = self.task.row_loss(self.learner.after_first(self.learner.first(inputs)), y).mean(-1).sum()
+        network = self.learner.network
+        inputs, y = (of_other_folds(t).flatten(0, 1) for t in (network.inputs(x, mask), y))
+        loss = self.task.row_loss(network.after_first(network.first(inputs)), y).mean(-1).sum()
         loss.backward()
-        move(self.optimiser)
+        self.learner.step()
         with torch.no_grad():
-            shrink_features(self.learner, self.optimiser.param_groups[0]["lr"] * self.sparsity)
+            shrink_features(network, self.learner.learning_rate * self.sparsity)
 
-    def remember(self) -> None:
-        """Let the judge follow the learner."""
-        follow(list(self.judge.parameters()), list(self.learner.parameters()), 1 - self.average)
+    def update_judge(self) -> None:
+        """Move the judge toward the weights that learn."""
+        self.learner.update_average()
 
-    def prune(self, folds: Folds, keep: Tensor) -> None:
-        """Go on with the features (P, w) alone, which `folds` holds; what was learned about them is kept."""
-        keep = keep.repeat_interleave(folds.x.shape[1], 0)
-        self.learner, self.judge = self.learner.only(keep), self.judge.only(keep)
-        self.judge.requires_grad_(False)
-        self.folds = folds
-        self.optimiser = self._new_optimiser()
+    def only(self, columns: Tensor, alive: Tensor) -> FoldPredictors:
+        """The predictors of the features `columns` (P, w) alone; what was learned about them is kept.
+
+        Those not `alive` (P, w) fill up the width, and are never shown.
+        """
+        narrow = copy.copy(self)
+        narrow.folds, narrow.alive = self.folds.only(columns, alive), alive
+        keep = columns.repeat_interleave(self.folds.n_folds, 0)
+        narrow.learner = narrow._learner(self.learner.network.only(keep), self.judge.only(keep))
+        narrow.beside = SideWork(alive.device, thread=True)
+        return narrow
 
     @property
     def sparsity(self) -> float:
         """The group lasso's strength: weak features are not to pay for noise that is not there."""
-        share = min(1.0, self.learner.n_features / 100)
+        share = min(1.0, self.folds.gates.n / 100)
         return self.settings.sparsity * share * (self.settings.hidden / 64) ** 0.5 * self.folds.noise
 
-    def _new_optimiser(self) -> torch.optim.AdamW:
+    def _learner(
+        self, network: MaskedPredictor, average: MaskedPredictor | None = None
+    ) -> AveragedLearner[MaskedPredictor]:
         s = self.settings
-        return adamw(self.learner, s.learning_rate, s.weight_decay * self.folds.noise, spare="first.weight")
+        optimiser = adamw(network, s.learning_rate, s.weight_decay * self.folds.noise, no_decay="first.weight")
+        return AveragedLearner(network, optimiser, s.ema_decay, average)
 
     @torch.no_grad()
-    def row_losses(self, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
-        """Rows that no predictor saw (P, n, d), judged by all, the mean of their losses: (P, n)."""
+    def held_out_losses(self, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
+        """Rows that no predictor saw (P, n, D), judged by all, the mean of their losses: (P, n)."""
         problems, n, _ = x.shape
-        n_folds = self.folds.x.shape[1]
+        n_folds = self.folds.n_folds
         x, mask, y = (t.repeat_interleave(n_folds, 0) for t in (x, mask, y))
         return self.task.row_loss(self.judge(x, mask), y).view(problems, n_folds, n).mean(1)
 
+    @torch.no_grad()
+    def out_of_fold_losses(self, mask: Tensor, rows: Tensor | None = None) -> Tensor:
+        """Training rows shown by `mask` (P, F, n, d), each judged by the predictor of its own fold: (P, F n).
 
-# Where masks show a smaller share of the features than this, rates are drawn log-uniformly.
-SMALL_SHARE = 0.2
+        All of them or, of each fold, those numbered `rows` (P, F, n).
+        """
+        x, y = self.folds.training
+        if rows is not None:
+            x, y = x.gather(2, rows.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1])), y.gather(2, rows)
+        x, y = x.flatten(0, 1), y.flatten(0, 1)
+        return self.task.row_loss(self.judge(x, mask.flatten(0, 1)), y).view(len(self.alive), -1)
+
+    @torch.no_grad()
+    def renew_task(self) -> None:
+        """Give the task the outputs of training rows shown everything, out of fold."""
+        x, y = (t.flatten(0, 1) for t in self.folds.training)
+        shown = self.alive.to(x.dtype).repeat_interleave(self.folds.n_folds, 0).unsqueeze(1)
+        output = self.judge(x, shown.expand(*x.shape[:2], -1))
+        self.task.renew(output.flatten(0, 1), y.flatten())
 
 
 def random_masks(like: Tensor, generator: torch.Generator, k: int | None = None) -> Tensor:
@@ -133,7 +147,7 @@ def random_masks(like: Tensor, generator: torch.Generator, k: int | None = None)
     """
     d = like.shape[-1]
     rate = torch.rand(like.shape[:-1], generator=generator, device=like.device).unsqueeze(-1)
-    if k is not None and k <= SMALL_SHARE * d:
+    if k is not None and k <= LOG_UNIFORM_BELOW * d:
         rate = (1 / d) ** rate
     return (torch.rand(like.shape, generator=generator, device=like.device) < rate).to(like.dtype)
 

@@ -15,10 +15,10 @@ from torch import Tensor
 
 from sklar.model.gates import Gates, largest_by_gate
 from sklar.training.honest.screening import score_z
+from sklar.training.honest.settings import WIDEST
 from sklar.training.targets import TableTask
 from sklar.training.tasks import Task
 
-WIDEST = 4096  # features that networks train on
 BLOCK = 1024  # columns read at a time
 
 
@@ -62,7 +62,7 @@ def _constant_output(task: Task, y: Tensor, counts: Tensor) -> Tensor:
         return shares.clamp_min(1e-12).log().expand(len(y), -1)
     if task.kind == "risk":  # the baseline hazard says it already
         return torch.zeros(len(y), 1, device=y.device)
-    known = task.targets[y] if isinstance(task, TableTask) else y.unsqueeze(-1)
-    mean = share @ known
+    targets = task.targets[y] if isinstance(task, TableTask) else y.unsqueeze(-1)
+    mean = share @ targets
     links = {"values": lambda value: value, "labels": lambda value: value.logit(1e-6), "counts": torch.log}
     return links[task.kind](mean).expand(len(y), -1)

@@ -12,39 +12,73 @@ pairs, so of wide tables it takes the strongest features only. A feature that pa
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from sklar.model.gates import Gates, largest_by_gate, to_inputs
 from sklar.model.masked_predictor import MaskedPredictor
+from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.predictors import FoldPredictors, random_masks
+from sklar.training.honest.settings import Schedule, ScreeningSettings
 
 CHUNK = 256  # features tested at a time
 CACHED_ENTRIES = 2**21  # of the hidden units of a chunk, that a CPU's cache holds; one feature may need more
 ENTRIES = 2**26  # of the largest array, where a feature is several inputs
-MOST_CONTEXTS = 128
 
 
-def union(predictors: FoldPredictors, least_width: int, most_width: int, generator: torch.Generator) -> Tensor:
+@dataclass(frozen=True)
+class Screened:
+    """The predictors of the union, and the features (gates) of the table that it has."""
+
+    predictors: FoldPredictors
+    columns: Tensor  # (P, w); those not alive only fill up the width
+
+    @property
+    def alive(self) -> Tensor:
+        """Bool (P, w)."""
+        return self.predictors.alive
+
+
+def screen(
+    predictors: FoldPredictors,
+    schedule: Schedule,
+    settings: ScreeningSettings,
+    k: int | None,
+    report: Callable[[], object] = lambda: None,
+) -> Screened:
+    """Go on with the union alone where there are too many features, and let the predictors settle on it."""
+    (problems, d), least = predictors.alive.shape, schedule.screened_to(k)
+    if d <= least:
+        return Screened(predictors, torch.arange(d, device=predictors.alive.device).expand(problems, d))
+    keep = union(predictors, least, max(schedule.most_width, 2 * least), settings)
+    forced = predictors.folds.gates.forced
+    columns, alive = columns_of(keep if forced is None else keep | forced)
+    narrow = predictors.only(columns, alive)
+    with threads_for(columns.shape[1]):
+        narrow.warm_up(schedule.settle_steps, report)
+    return Screened(narrow, columns)
+
+
+def columns_of(keep: Tensor) -> tuple[Tensor, Tensor]:
+    """The features in `keep` (P, d), first to last, w the most of any problem: (P, w), and which of them are kept."""
+    order = keep.to(torch.int8).argsort(dim=1, descending=True, stable=True)
+    columns = order[:, : int(keep.sum(1).max())]
+    return columns, keep.gather(1, columns)
+
+
+def union(predictors: FoldPredictors, least_width: int, most_width: int, settings: ScreeningSettings) -> Tensor:
     """The features to go on with: bool (P, d)."""
-    from_gains = gain_z(predictors, generator)
-    found = _best(from_gains, from_gains > GAIN_Z, 0, most_width // 2)
-    from_residuals, threshold = residual_z(predictors, found)
-    strength = torch.maximum(from_gains / GAIN_Z, from_residuals / threshold)
-    from_pairs, pair_threshold = pair_z(predictors, strength > 1, strength)
+    from_gains = gain_z(predictors, predictors.generator)
+    found = _best(from_gains, from_gains > settings.gain_z, 0, most_width // 2)
+    from_residuals, threshold = residual_z(predictors, found, settings)
+    strength = torch.maximum(from_gains / settings.gain_z, from_residuals / threshold)
+    from_pairs, pair_threshold = pair_z(predictors, strength > 1, strength, settings)
     in_pairs = (from_pairs / pair_threshold).clamp_max(1 + 1e-3)  # enough to pass, behind those that passed before
     strength = torch.maximum(strength, in_pairs)
     return _best(strength, strength > 1, least_width, most_width)
-
-
-# A feature whose mean gain is this many standard errors above 0 is kept: 1 in 40 irrelevant ones is.
-GAIN_Z = 2.0
-# Irrelevant features that the residual test is allowed to let through, of all.
-FALSE_NOMINATIONS = 3.0
-# Pairs of irrelevant features that the test of products is allowed to let through, of all.
-FALSE_PAIRS = 0.5
-PAIR_PRODUCTS = 10**10
 
 
 @torch.no_grad()
@@ -81,38 +115,40 @@ def _flip_steps(judge: MaskedPredictor, x: Tensor, mask: Tensor, part: slice, ga
 
 
 @torch.no_grad()
-def residual_z(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, float]:
+def residual_z(predictors: FoldPredictors, found: Tensor, settings: ScreeningSettings) -> tuple[Tensor, float]:
     """How clearly the residuals of a prediction from the features in `found` (P, d) depend on each feature.
 
     A feature of several inputs depends as clearly as its clearest input.
 
     The score test of adding f(x_j) c(x) to the prediction, for f in {x, |x|} and contexts c: everywhere, and where a
     found feature is positive or negative. Returns the largest |z| of each feature (P, d), and the value that
-    `FALSE_NOMINATIONS` irrelevant features are expected to exceed.
+    `false_nominations` irrelevant features are expected to exceed.
     """
     gates = predictors.folds.gates
     x, residual = _left_open(predictors, found)
-    contexts = _contexts(x, _context_inputs(x, found, gates))  # (P, n, M)
+    contexts = _contexts(x, _context_inputs(x, found, gates, settings.most_contexts))  # (P, n, M)
     weight = (residual.unsqueeze(-1) * contexts.unsqueeze(-2)).flatten(-2)  # (P, n, C M)
     encoded = gates.of_input is not None
     width = x.shape[-1]
     columns = [score_z(x[..., first : first + CHUNK], weight, encoded) for first in range(0, width, CHUNK)]
     n_tests = 2 * width * weight.shape[-1]
-    threshold = torch.special.ndtri(torch.tensor(1 - FALSE_NOMINATIONS / (2 * n_tests), dtype=torch.float64))
-    return largest_by_gate(torch.cat(columns, dim=1), gates.of_input, gates.n), max(float(threshold), GAIN_Z)
+    threshold = _two_sided(settings.false_nominations, n_tests, settings.gain_z)
+    return largest_by_gate(torch.cat(columns, dim=1), gates.of_input, gates.n), threshold
 
 
 @torch.no_grad()
-def pair_z(predictors: FoldPredictors, found: Tensor, strength: Tensor) -> tuple[Tensor, float]:
+def pair_z(
+    predictors: FoldPredictors, found: Tensor, strength: Tensor, settings: ScreeningSettings
+) -> tuple[Tensor, float]:
     """How clearly the residuals of a prediction from `found` (P, d) depend on x_i x_j, for the best j of each i.
 
     The score test of adding x_i x_j to the prediction, for all pairs of the strongest features: so many that a test
-    takes `PAIR_PRODUCTS` products. Returns the largest |z| of each feature (P, d), 0 for those not asked about, and the
-    value that `FALSE_PAIRS` pairs of irrelevant features are expected to exceed.
+    takes `pair_products` products. Returns the largest |z| of each feature (P, d), 0 for those not asked about, and the
+    value that `false_pairs` pairs of irrelevant features are expected to exceed.
     """
     of_input, n_gates = predictors.folds.gates.of_input, predictors.folds.gates.n
     x, residual = _left_open(predictors, found)
-    width = min(x.shape[-1], max(2, int((PAIR_PRODUCTS / (x.shape[1] * residual.shape[-1])) ** 0.5)))
+    width = min(x.shape[-1], max(2, int((settings.pair_products / (x.shape[1] * residual.shape[-1])) ** 0.5)))
     columns = to_inputs(strength, of_input).topk(width, dim=1).indices  # (P, w)
     gate = columns if of_input is None else of_input[columns]
     part = x.gather(2, columns.unsqueeze(1).expand(-1, x.shape[1], -1)).clamp(-3, 3)
@@ -126,9 +162,15 @@ def pair_z(predictors: FoldPredictors, found: Tensor, strength: Tensor) -> tuple
         largest = torch.maximum(largest, (total / spread.clamp_min(1e-12)).abs())
     largest.masked_fill_(gate.unsqueeze(1) == gate.unsqueeze(2), 0.0)
     n_tests = residual.shape[-1] * width * (width - 1) / 2
-    threshold = torch.special.ndtri(torch.tensor(1 - FALSE_PAIRS / (2 * n_tests), dtype=torch.float64))
     z = torch.zeros_like(x[:, 0]).scatter_(1, columns, largest.amax(2))
-    return largest_by_gate(z, of_input, n_gates), max(float(threshold), GAIN_Z)
+    threshold = _two_sided(settings.false_pairs, n_tests, settings.gain_z)
+    return largest_by_gate(z, of_input, n_gates), threshold
+
+
+def _two_sided(n_false: float, n_tests: float, least: float) -> float:
+    """The |z| that so many of `n_tests` standard normals are expected to exceed, or `least` if that is more."""
+    threshold = torch.special.ndtri(torch.tensor(1 - n_false / (2 * n_tests), dtype=torch.float64))
+    return max(float(threshold), least)
 
 
 def _left_open(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, Tensor]:
@@ -169,12 +211,12 @@ def _inputs_between(first: int, last: int, of_input: Tensor) -> slice:
     return slice(start, stop)
 
 
-def _context_inputs(x: Tensor, found: Tensor, gates: Gates) -> Tensor:
+def _context_inputs(x: Tensor, found: Tensor, gates: Gates, most: int) -> Tensor:
     """The inputs that make contexts: those of found features, of the many of encoded columns the most varied."""
     if gates.of_input is None:
         return found
     inputs = to_inputs(found, gates.of_input)
-    return _best(x.var(1).masked_fill(~inputs, 0), inputs, 0, MOST_CONTEXTS)
+    return _best(x.var(1).masked_fill(~inputs, 0), inputs, 0, most)
 
 
 def _contexts(x: Tensor, found: Tensor) -> Tensor:

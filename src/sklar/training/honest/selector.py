@@ -1,105 +1,72 @@
 """The selector's training: flip or swap features of masks drawn, see what that gains, and move the scores by it.
 
-The selector learns through predictors that it does not move; they learn on beside it. For the axes see `stage`.
+The selector learns through predictors that it does not move; they learn on beside it. For the axes see `scoring`.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from sklar.training.engine.steps import adamw, averaging, cosine, follow, move, repeat, set_learning_rate
-from sklar.training.honest import draws, flips, swaps
-from sklar.training.honest.copula_flips import CopulaFlips, copula_flips
+from sklar.training.engine.averaging import AveragedLearner
+from sklar.training.engine.optim import RateSchedule, adamw, step_and_clear
+from sklar.training.engine.side_work import Handle, SideWork
+from sklar.training.engine.steps import train_steps
+from sklar.training.honest import draws, swaps
+from sklar.training.honest.copula_flips import CopulaFlips
+from sklar.training.honest.draws import Trial
+from sklar.training.honest.flips import exact_gains, inward_only
 from sklar.training.honest.group_lasso import shrink_inputs
-from sklar.training.honest.predictors import teaching_masks
-from sklar.training.honest.stage import Stage
-from sklar.training.honest.trial import Trial
+from sklar.training.honest.predictors import FoldPredictors, teaching_masks
+from sklar.training.honest.scoring import Selector
 
-Report = Callable[[], object]  # told of every step that was done
+
+class PenaltyRange(NamedTuple):
+    """Log-penalties to learn, uniform between two."""
+
+    low: Tensor  # (P,)
+    high: Tensor
 
 
 def train_selector(
-    stage: Stage,
+    selector: Selector,
+    predictors: FoldPredictors,
+    log_penalties: PenaltyRange,
     n_steps: int,
-    low: Tensor,
-    high: Tensor,
-    among: int,
-    report: Report = lambda: None,
+    n_first: int,
+    report: Callable[[], object] = lambda: None,
     sharpest: float = 1.0,
-) -> None:
-    """Train the selector, and go on training the predictors, with log-penalties uniform in [low, high] (P,).
+) -> Selector:
+    """The selector trained on from `selector`, with the first `n_first` rows of every fold; predictors learn on.
 
-    Over the first half of the steps gates become less random: they are drawn with scores that many times as far from 0.
+    Over the first half of the steps gates become less random: they are drawn with scores up to `sharpest` times as far
+    from 0. `report` is called ahead of every step.
     """
-    s = stage.settings
-    _renew_task(stage)
-    optimiser = adamw(stage.selector, s.learning_rate, s.weight_decay, spare="first.weight", memory=s.memory)
-    of_correlation = adamw(stage.correlation, s.correlation_rate, 0.0, memory=s.memory) if stage.correlation else None
-    weights: list[Tensor] = list(stage.selector.parameters())
-    averaged = [weight.detach().clone() for weight in weights]
-    stage.predictors.average = averaging(s.predictor.average, n_steps)
-    memory = averaging(s.average, n_steps)
-    # an input's weights are the longer, the more there are
-    sparsity = s.sparsity * (s.hidden / 100) ** 0.5 * stage.folds.noise
-    rise = min(50, 1 + n_steps // 5)
-
-    def step() -> None:
-        x, y = stage.folds.batch(stage.predictors.rows, among, stage.generator)
-        drawn = draw(stage, x, y, low, high)
-        _start_teaching(stage, x, y, drawn.mask.view(*x.shape[:3], -1))
-        learn(stage, drawn)
-        if of_correlation is not None:
-            stage.beside.start(lambda: move(of_correlation))
-        move(optimiser)
-        with torch.no_grad():
-            shrink_inputs(
-                stage.selector.first.weight[:, :-1], optimiser.param_groups[0]["lr"] * sparsity, stage.folds.gates
-            )
-        follow(averaged, weights, 1 - memory)
-        stage.beside.join()
-        stage.meanwhile.join()
-        stage.predictors.remember()  # those that judged this step's flips
+    training = SelectorTraining(selector, predictors, log_penalties, n_first)
+    s, p = selector.settings, predictors.settings
+    predictors.renew_task()
+    predictors.learner.begin(n_steps)
+    training.learner.begin(n_steps)
+    rates = [
+        (training.learner.optimiser, RateSchedule(s.learning_rate, s.warm_up)),
+        (predictors.learner.optimiser, RateSchedule(p.learning_rate, floor=p.rate_floor)),
+    ]
+    if training.of_correlation is not None:
+        rates.append((training.of_correlation, RateSchedule(s.correlation_rate)))
 
     def before(k: int) -> None:
-        fade = cosine(k, n_steps)
-        set_learning_rate(optimiser, s.learning_rate * fade * min(1.0, (k + 1) / rise))
-        set_learning_rate(stage.predictors.optimiser, s.predictor.learning_rate * (0.2 + 0.8 * fade))
-        if of_correlation is not None:
-            set_learning_rate(of_correlation, s.correlation_rate * fade)
-        stage.sharpness.fill_(1 + (sharpest - 1) * min(1.0, 2 * k / n_steps))
+        training.sharpness.fill_(1 + (sharpest - 1) * min(1.0, 2 * k / n_steps))
         report()
 
-    repeat(step, n_steps, before, stage.folds.x.device, stage.generator)
-    with torch.no_grad():
-        torch._foreach_copy_(weights, averaged)
-
-
-def _start_teaching(stage: Stage, x: Tensor, y: Tensor, drawn: Tensor) -> None:
-    """Let the predictors learn, while the step goes on, from masks made of those `drawn` (P, F, b, d)."""
-    s = stage.settings
-    bit_flips = s.bit_flips * min(1.0, 11 / stage.alive.shape[1])
-
-    def masks(drawn: Tensor) -> Tensor:
-        return teaching_masks(drawn, stage.alive[:, None, None], bit_flips, stage.generator, s.predictor.k)
-
-    if s.k is None:
-        stage.meanwhile.start(lambda x, y, drawn: stage.predictors.learn(x, y, masks(drawn)), x, y, drawn)
-    else:  # swaps draw numbers too: a thread must not draw beside them
-        stage.meanwhile.start(stage.predictors.learn, x, y, masks(drawn))
-
-
-@torch.no_grad()
-def _renew_task(stage: Stage) -> None:
-    """Tell the task what training rows get, shown everything, out of fold."""
-    x, y = (t.flatten(0, 1) for t in stage.folds.training)
-    shown = stage.alive.to(x.dtype).repeat_interleave(stage.folds.x.shape[1], 0).unsqueeze(1)
-    output = stage.predictors.judge(x, shown.expand(*x.shape[:2], -1))
-    stage.task.renew(output.flatten(0, 1), y.flatten())
+    with training.noise_side, training.features_side, predictors.beside:
+        train_steps(training.step, n_steps, rates, predictors.generator, before)
+    network = training.learner.average.requires_grad_(True)
+    return replace(training.selector, network=network, sharpness=float(training.sharpness))
 
 
 class Drawn(NamedTuple):
@@ -111,108 +78,146 @@ class Drawn(NamedTuple):
     features: Tensor | None  # to flip, (P F, b, K); None where features are swapped
 
     @property
-    def mask(self) -> Tensor:
-        """(P F, b, d)."""
-        return self.trial.draw.mask
+    def alpha(self) -> Tensor:
+        """The scores by replica: (P F, b, d)."""
+        return self.scores.detach().view_as(self.trial.draw.mask)
 
 
-def draw(stage: Stage, x: Tensor, y: Tensor, low: Tensor, high: Tensor) -> Drawn:
-    """Score rows (P, F, b, D) at random penalties, and draw their gates."""
-    problems, n_folds, b, _ = x.shape
-    mix = torch.rand(problems, n_folds * b, 1, generator=stage.generator, device=x.device)
-    log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
-    noise = features = None
-    if stage.settings.k is None:  # these need not wait for the scores
-        noise = stage.beside.start(partial(_noise, stage, b))
-        features = stage.aside.start(partial(_features_to_flip, stage, b))
-    scores = stage.scores(x.flatten(1, 2), log_penalty)
-    alpha = scores.detach().view(problems * n_folds, b, -1)
-    stage.beside.join()
-    with torch.no_grad():
-        if stage.settings.k is not None:
-            gates = swaps.draw(alpha, stage.settings.k, stage.generator)
-        else:
-            assert noise is not None
-            gates = draws.draw_gates(alpha * stage.sharpness, noise)
-    stage.aside.join()
-    # Rows of fold f meet the predictor that never saw them.
-    trial = Trial(stage.predictors.judge, stage.task.row_loss, x.flatten(0, 1), y.flatten(0, 1), gates)
-    return Drawn(scores, log_penalty.exp().view(problems * n_folds, b, 1), trial, features)
+class SelectorTraining:
+    """What a step of the selector's training needs, and the step itself. The selector it begins from stays as it is."""
 
+    def __init__(
+        self, selector: Selector, predictors: FoldPredictors, log_penalties: PenaltyRange, n_first: int
+    ) -> None:
+        self.settings = s = selector.settings
+        self.predictors, self.folds, self.generator = predictors, predictors.folds, predictors.generator
+        self.log_penalties, self.n_first = log_penalties, n_first
+        network, correlation = copy.deepcopy(selector.network), copy.deepcopy(selector.correlation)
+        self.selector = replace(selector, network=network, correlation=correlation)
+        optimiser = adamw(network, s.learning_rate, s.weight_decay, no_decay="first.weight", beta2=s.beta2)
+        self.learner = AveragedLearner(network, optimiser, s.ema_decay)
+        self.of_correlation = adamw(correlation, s.correlation_rate, 0.0, beta2=s.beta2) if correlation else None
+        # an input's weights are the longer, the more there are
+        self.sparsity = s.sparsity * (s.hidden / 100) ** 0.5 * self.folds.noise
+        device = self.folds.x.device
+        self.sharpness = torch.ones((), device=device)  # a factor on the scores before gates are drawn
+        self.noise_side = SideWork(device)  # noise, and what concerns the correlation alone
+        self.features_side = SideWork(device)  # which features to flip
 
-def learn(stage: Stage, drawn: Drawn) -> None:
-    """Put one step's gradients on selector and correlation."""
-    scores, penalty, trial, features = drawn
-    alpha = scores.detach().view_as(trial.draw.mask)
-    with torch.no_grad():
-        if features is not None:
-            push = _flip_push(stage, exact_gains(stage, trial, features), alpha, features, penalty)
-        else:
-            push = _swap_push(stage, trial, alpha)
-    scores.backward(push.view_as(scores) / scores.shape[1])
+    def step(self) -> None:
+        """One step of selector, correlation and predictors."""
+        x, y = self.folds.batch(self.predictors.batch_rows, self.n_first, self.generator)
+        drawn = self.draw(x, y)
+        teaching = self.start_teaching(x, y, drawn.trial.draw.mask.view(*x.shape[:3], -1))
+        pairs = None
+        with torch.no_grad():
+            if drawn.features is None:
+                gradient = self.swap_gradient(drawn)
+            else:
+                gain, flips = exact_gains(drawn.trial, drawn.features)
+                pairs = self.start_pairs(drawn.features, flips) if flips is not None else None
+                gradient = self.flip_gradient(drawn, drawn.features, gain)
+        drawn.scores.backward(gradient.view_as(drawn.scores) / drawn.scores.shape[1])
+        self.update_network()
+        if pairs is not None:
+            pairs.result()
+        teaching.result()
+        self.predictors.update_judge()  # which judged this step's flips
 
+    def draw(self, x: Tensor, y: Tensor) -> Drawn:
+        """Score rows (P, F, b, D) at random penalties, and draw their gates."""
+        problems, n_folds, b, _ = x.shape
+        mix = torch.rand(problems, n_folds * b, 1, generator=self.generator, device=x.device)
+        low, high = self.log_penalties
+        log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
+        scores, gates, features = self._gates(x, log_penalty)
+        # Rows of fold f meet the predictor that never saw them.
+        judge, loss = self.predictors.judge, self.predictors.task.row_loss
+        trial = Trial(judge, loss, x.flatten(0, 1), y.flatten(0, 1), gates)
+        return Drawn(scores, log_penalty.exp().view(problems * n_folds, b, 1), trial, features)
 
-def _eligible(stage: Stage, n_folds: int, b: int) -> Tensor:
-    """The gates that can be flipped: (P F, b, d)."""
-    forced = stage.folds.gates.forced
-    free = stage.alive if forced is None else stage.alive & ~forced
-    return free.repeat_interleave(n_folds, 0).unsqueeze(1).expand(-1, b, -1)
+    def _gates(self, x: Tensor, log_penalty: Tensor) -> tuple[Tensor, draws.Draw, Tensor | None]:
+        """Scores, the gates drawn from them and, but for swaps, the features to flip."""
+        k, by_replica = self.settings.k, (x.shape[0] * x.shape[1], x.shape[2], -1)
+        if k is not None:
+            scores = self.selector.scores(x.flatten(1, 2), log_penalty)
+            return scores, swaps.draw(scores.detach().view(by_replica), k, self.generator), None
+        noise = self.noise_side.start(self._noise, x)  # these need not wait for the scores
+        features = self.features_side.start(self._features, x)
+        scores = self.selector.scores(x.flatten(1, 2), log_penalty)
+        with torch.no_grad():
+            alpha = scores.detach().view(by_replica) * self.sharpness
+            gates = draws.draw_gates(alpha, noise.result())
+        return scores, gates, features.result()
 
+    def start_teaching(self, x: Tensor, y: Tensor, drawn: Tensor) -> Handle[None]:
+        """Let the predictors learn, while the step goes on, from masks made of those `drawn` (P, F, b, d)."""
+        s, predictors = self.settings, self.predictors
+        bit_flips = s.bit_flips * min(1.0, s.bit_flip_features / drawn.shape[-1])
 
-def exact_gains(stage: Stage, trial: Trial, index: Tensor) -> Tensor:
-    """What K features a row gain (P F, b, K); pair flips put a step's gradient on the correlation besides."""
-    if stage.correlation is None or trial.draw.latents is None:
-        return flips.gains(trial, index)
-    found = copula_flips(trial, trial.draw.latents, index)  # the first two are a random pair
-    stage.beside.start(partial(_learn_pairs, stage), index, *found)
-    return found.gain
+        def masks(drawn: Tensor) -> Tensor:
+            alive = predictors.alive[:, None, None]
+            return teaching_masks(drawn, alive, bit_flips, self.generator, predictors.settings.k)
 
+        if s.k is None:
+            return predictors.beside.start(lambda x, y, drawn: predictors.learn(x, y, masks(drawn)), x, y, drawn)
+        # swaps draw random numbers too: a thread must not draw beside them
+        return predictors.beside.start(predictors.learn, x, y, masks(drawn))
 
-def _learn_pairs(stage: Stage, index: Tensor, *found: Tensor) -> None:
-    """Put a step's gradient on the correlation; `found` are the parts of a `CopulaFlips`."""
-    assert stage.correlation is not None
-    stage.correlation.learn(index[..., :2], CopulaFlips(*found).mixed)
+    def start_pairs(self, index: Tensor, flips: CopulaFlips) -> Handle[None]:
+        """Let the correlation learn, while the step goes on, from flips of the first two features of `index`."""
+        correlation, optimiser = self.selector.correlation, self.of_correlation
+        assert correlation is not None
+        assert optimiser is not None
 
+        def learn(index: Tensor, *flips: Tensor) -> None:
+            correlation.learn(index[..., :2], CopulaFlips(*flips).mixed)
+            step_and_clear(optimiser)
 
-@torch.no_grad()
-def _noise(stage: Stage, b: int) -> draws.Noise | Tensor:
-    """Noise for b rows of every problem and fold, with the present correlation of the gates, or uniform."""
-    (problems, d), n_folds = stage.alive.shape, stage.folds.x.shape[1]
-    if stage.correlation is None:
-        return torch.rand(problems * n_folds, b, d, generator=stage.generator, device=stage.alive.device)
-    return draws.correlated_noise(stage.correlation.patterned(), b, stage.generator, n_folds)
+        return self.noise_side.start(learn, index, *flips)
 
+    def update_network(self) -> None:
+        """Step by the gradients, shrink the inputs, and move the average."""
+        self.learner.step()
+        with torch.no_grad():
+            weight = self.selector.network.first.weight[:, :-1]  # the last input is the penalty
+            shrink_inputs(weight, self.learner.learning_rate * self.sparsity, self.folds.gates)
+        self.learner.update_average()
 
-def _features_to_flip(stage: Stage, b: int) -> Tensor:
-    """Different features for b rows of every problem and fold, in random order: (P F, b, K)."""
-    return draws.random_features(_eligible(stage, stage.folds.x.shape[1], b), stage.settings.flips, stage.generator)
+    def flip_gradient(self, drawn: Drawn, index: Tensor, gain: Tensor) -> Tensor:
+        """The natural gradient of the scores, price - gain, from K features a row `index` (P F, b, K): (P F, b, d)."""
+        alpha, price = drawn.alpha, drawn.penalty
+        if self.folds.gates.cost is not None:  # every feature has its own
+            price = price * self.folds.gates.cost[index]
+        gradient = inward_only(price - gain, alpha.gather(-1, index), self.settings.score_bound)
+        # every feature is flipped for a share K / d of the rows
+        return torch.zeros_like(alpha).scatter(-1, index, gradient * (alpha.shape[-1] / index.shape[-1]))
 
+    def swap_gradient(self, drawn: Drawn) -> Tensor:
+        """What swaps gain, taken from features that leave and given to those that come: (P F, b, d)."""
+        alpha = drawn.alpha
+        k, d = self.settings.k or 0, alpha.shape[-1]
+        count = min(self.settings.flips, k, d - k)
+        if count < 1:
+            return torch.zeros_like(alpha)
+        push = swaps.push(drawn.trial, self._free(alpha.shape[1]), count, self.generator)
+        return inward_only(push, alpha, swaps.bound_for(k, d, self.settings.score_bound))
 
-def _flip_push(stage: Stage, gain: Tensor, alpha: Tensor, index: Tensor, price: Tensor) -> Tensor:
-    """The natural gradient of the scores, penalty - gain, for K features a row: (P F, b, d)."""
-    if stage.folds.gates.cost is not None:  # every feature has its own
-        price = price * stage.folds.gates.cost[index]
-    push = inward_only(price - gain, alpha.gather(-1, index), stage.settings.bound)
-    # every feature is flipped for a share K / d of the rows
-    return torch.zeros_like(alpha).scatter(-1, index, push * (alpha.shape[-1] / index.shape[-1]))
+    @torch.no_grad()
+    def _noise(self, x: Tensor) -> draws.Noise | Tensor:
+        """Noise for the rows of every problem and fold, with the present correlation of the gates, or uniform."""
+        problems, n_folds, b, _ = x.shape
+        correlation, d = self.selector.correlation, self.folds.gates.n
+        if correlation is None:
+            return torch.rand(problems * n_folds, b, d, generator=self.generator, device=x.device)
+        return draws.correlated_noise(correlation.patterned(), b, self.generator, n_folds)
 
+    def _features(self, x: Tensor) -> Tensor:
+        """Different features for the rows of every problem and fold, in random order: (P F, b, K)."""
+        return draws.random_features(self._free(x.shape[2]), self.settings.flips, self.generator)
 
-def _swap_push(stage: Stage, trial: Trial, alpha: Tensor) -> Tensor:
-    """What swaps gain, taken from features that leave and given to those that come: (P F, b, d)."""
-    k, d = stage.settings.k or 0, alpha.shape[-1]
-    count = min(stage.settings.flips, k, d - k)
-    if count < 1:
-        return torch.zeros_like(alpha)
-    push = swaps.push(trial, _eligible(stage, stage.folds.x.shape[1], alpha.shape[1]), count, stage.generator)
-    return inward_only(push, alpha, swaps.bound_for(k, d, stage.settings.bound))
-
-
-def inward_only(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
-    """Let pushes outward fade over the last unit before `bound`, to none beyond it; keep those that bring a score back.
-
-    Nothing saturates: a strong feature is not locked open for all rows before rows are told apart. They fade because a
-    strong feature comes to rest where the bound holds it: pushes in full there would be noise in which the penalty,
-    which pulls at the rows that do not need the feature, could not be heard.
-    """
-    room = (bound - scores.abs()).clamp(0, 1)
-    return torch.where(scores * gradient < 0, gradient * room, gradient)
+    def _free(self, b: int) -> Tensor:
+        """The gates that can be flipped: (P F, b, d)."""
+        alive, forced = self.selector.alive, self.selector.forced
+        free = alive if forced is None else alive & ~forced
+        return free.repeat_interleave(self.folds.n_folds, 0).unsqueeze(1).expand(-1, b, -1)

@@ -15,8 +15,7 @@ from torch import Tensor
 
 from sklar.model import topk_mask
 from sklar.model.gates import sum_by_gate
-from sklar.training.honest.draws import Draw, random_features
-from sklar.training.honest.trial import Trial
+from sklar.training.honest.draws import Draw, Trial, random_features
 
 
 def draw(scores: Tensor, k: int, generator: torch.Generator) -> Draw:

@@ -1,0 +1,49 @@
+"""What an estimator gives to training, and what it gets back."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from torch import Tensor
+
+from sklar.model.ensemble import EnsembleModel
+from sklar.model.gates import Gates
+from sklar.model.selection import GateModel
+from sklar.training.engine.loop import Record
+from sklar.training.penalty_path import PenaltyPath
+
+
+class TrainingData(NamedTuple):
+    """Rows to learn from."""
+
+    x: Tensor  # scaled, (n, D)
+    y: Tensor  # encoded targets, (n,)
+    weight: Tensor | None  # of the rows, (n,); None is 1
+    gates: Gates
+
+
+class Trained(NamedTuple):
+    """What training leaves an estimator with."""
+
+    model: GateModel
+    union: list[int]  # the features (gates) that the model reads
+    penalty: float
+    path: PenaltyPath
+    history: list[Record]
+
+
+def with_defaults(params: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """An estimator's parameters, those at None replaced by the objective's default."""
+    return {name: defaults.get(name) if value is None else value for name, value in params.items()}
+
+
+def combined(members: list[Trained]) -> Trained:
+    """One training as it is; several as an ensemble, with the means of their penalties and paths."""
+    if len(members) == 1:
+        return members[0]
+    model, union = EnsembleModel.of([member.model for member in members], [member.union for member in members])
+    paths = [member.path for member in members if member.path]
+    path = {key: np.mean([p[key] for p in paths], axis=0).tolist() for key in paths[0]} if paths else {}
+    history: list[Record] = [{**record, "model": i} for i, member in enumerate(members) for record in member.history]
+    return Trained(model, union, float(np.mean([member.penalty for member in members])), path, history)

@@ -1,0 +1,97 @@
+"""What honest training leaves: P trained problems, and the model of each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from sklar.model.gates import to_inputs
+from sklar.model.honest_model import HonestArchitecture, HonestModel
+from sklar.training.engine.loop import Record
+from sklar.training.honest.scoring import Decisions, Selector
+from sklar.training.honest.screening import Screened
+from sklar.training.honest.settings import SHUT
+from sklar.training.penalty_path import PathChoice
+
+
+@dataclass(frozen=True)
+class HonestFit:
+    """P trained problems."""
+
+    screened: Screened
+    selector: Selector
+    decisions: Decisions
+    log_penalty: Tensor  # (P,)
+    choices: list[PathChoice | None]  # None where the penalty was given
+    history: list[list[Record]]  # of each problem
+
+    def penalty(self, problem: int = 0) -> float:
+        """The penalty that was used."""
+        return math.exp(float(self.log_penalty[problem]))
+
+    def union(self, problem: int = 0) -> list[int]:
+        """The features (gates) that one problem's model reads, in its order."""
+        return [int(i) for i in self.screened.columns[problem][self.screened.alive[problem]].cpu()]
+
+    def model(self, problem: int = 0) -> HonestModel:
+        """One problem's model, on the CPU. Its gates are as random as they were at the end of training."""
+        selector, alive = self.selector, self.selector.alive[problem].cpu()
+        model = HonestModel(self._architecture(problem), torch.Generator())  # the weights are replaced below
+        model.choice.load_state_dict(self._scorer(problem))
+        model.predictors.load_state_dict(self._predictors(problem))
+        model.substitutes.copy_(self.decisions.substitutes[problem].cpu()[alive][:, alive])
+        if selector.correlation is not None:
+            model.loadings.data.copy_(selector.correlation.patterned()[problem].detach().cpu()[alive])
+        return model.eval()
+
+    def _scorer(self, problem: int) -> dict[str, Tensor]:
+        """The score network's weights; penalty, threshold and features shut become biases."""
+        selector, alive = self.selector, self.selector.alive[problem].cpu()
+        state = {key: value[problem : problem + 1].cpu() for key, value in selector.network.state_dict().items()}
+        penalty_input = float((self.log_penalty[problem] - selector.log_penalty_centre[problem, 0, 0]) / 2)
+        first = state["first.weight"]
+        of_input = self.screened.predictors.folds.gates.of_input
+        kept = to_inputs(alive, None if of_input is None else of_input.cpu())
+        shut = self.decisions.shut[problem].cpu()
+        weight, bias = state["scores.weight"].masked_fill(shut, 0.0), state["scores.bias"].masked_fill(shut, SHUT)
+        sharpness = selector.sharpness if selector.settings.k is None else 1.0
+        return {
+            **state,
+            "first.bias": state["first.bias"] + penalty_input * first[:, -1:],
+            "first.weight": first[:, :-1][:, kept],
+            "scores.weight": (sharpness * weight)[..., alive],
+            "scores.bias": (sharpness * (bias - self.decisions.score_threshold[problem].cpu()))[..., alive],
+        }
+
+    def _predictors(self, problem: int) -> dict[str, Tensor]:
+        """The weights of one problem's predictors, of the features that are alive."""
+        predictors, alive = self.screened.predictors, self.screened.alive
+        n_folds = predictors.folds.n_folds
+        read = torch.nonzero(alive[problem]).squeeze(1)
+        judges = predictors.judge.only(read.expand(len(alive) * n_folds, -1)).state_dict()
+        mine = slice(problem * n_folds, (problem + 1) * n_folds)
+        return {key: value[mine].cpu() for key, value in judges.items()}
+
+    def _architecture(self, problem: int) -> HonestArchitecture:
+        predictors, correlation, s = self.screened.predictors, self.selector.correlation, self.selector.settings
+        gates = predictors.folds.gates
+        if not gates.plain:
+            gates = gates.only(torch.nonzero(self.screened.alive[problem]).squeeze(1))
+        return HonestArchitecture(
+            n_features=int(self.screened.alive[problem].sum()),
+            n_outputs=predictors.task.n_outputs,
+            output_kind=predictors.task.kind,
+            k=s.k,
+            covariance=s.covariance,
+            n_factors=0 if correlation is None else correlation.loadings.shape[-1],
+            choice_hidden=s.hidden,
+            predict_hidden=predictors.settings.hidden,
+            activation=s.activation,
+            n_folds=predictors.folds.n_folds,
+            gate_of_input=() if gates.of_input is None else tuple(gates.of_input.tolist()),
+            forced=() if gates.forced is None else tuple(torch.nonzero(gates.forced).squeeze(1).tolist()),
+            min_features=s.min_features,
+        )

@@ -1,0 +1,204 @@
+"""Every constant of honest training, and why it has its value.
+
+One set serves all data: it was chosen on Syn1-6 with 10,000 rows, and what regularises grows with the noise of fewer
+rows (`Folds.noise`). Numerical safety and sizes of chunks stay with the functions that need them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from sklar.training.data import with_defaults
+
+# What an estimator's parameter left at None stands for.
+DEFAULTS: dict[str, Any] = {"predict_hidden": 64, "learning_rate": 1e-2, "weight_decay": 0.1, "max_epochs": None}
+
+ROWS_OF_SETTINGS = 10_000  # rows that the constants were chosen with: means over n rows have noise 1 / sqrt(n)
+NOISE_RANGE = (0.25, 4.0)  # regularisation is scaled by no more: beyond 160,000 and below 625 rows it was not tried
+WIDEST = 4096  # features that networks train on: with more, they need hours on a CPU and learn little
+SHUT = -30.0  # the score of a gate that no noise opens
+# Masks that show a smaller share than this of the features get log-uniform rates: uniform ones hardly make such masks.
+LOG_UNIFORM_BELOW = 0.2
+
+
+class Pull(NamedTuple):
+    """How strongly correlations are pulled to 0, in units of the loss."""
+
+    apart: float = 0.05  # where R < 0: leaves only what is real
+    together: float = 0.4  # where R > 0: it changes no decision, and would hide what weak partners are worth
+
+
+@dataclass(frozen=True)
+class PredictorSettings:
+    """How the predictors learn. They must be calibrated, not only accurate: over-confidence hides true features."""
+
+    hidden: int = 64
+    learning_rate: float = 1e-2
+    rate_floor: float = 0.2  # while the selector trains their rate falls to this share: they must keep up with it
+    weight_decay: float = 1.0  # times the noise of the rows, as is the sparsity: for calibration
+    sparsity: float = 1.0  # group lasso on the features, at 100 features (in proportion below) and 64 hidden units
+    ema_decay: float = 0.99  # of the weights: the average judges, the last weights learn
+    batch_size: int = 1000
+    warm_up: int = 100  # steps over which the learning rate rises
+    k: int | None = None  # features that the masks to be judged show; None: any number
+
+
+@dataclass(frozen=True)
+class SelectorSettings:
+    """How the selector learns, and the gates that it scores."""
+
+    hidden: int = 100
+    activation: str = "relu"
+    learning_rate: float = 1e-2
+    warm_up: int = 50  # steps over which the learning rate rises
+    weight_decay: float = 0.1
+    sparsity: float = 2.0  # group lasso on the inputs, at 100 hidden units: few inputs, so that a switch may be steep
+    ema_decay: float = 0.99  # of the weights
+    beta2: float = 0.99  # of AdamW: squared gradients shrink as scores come to rest, and must be forgotten sooner
+    score_bound: float = 2.5  # scores are not pushed beyond: no feature is locked open before rows are told apart
+    initial_score: float = 0.5  # gates begin a little more open than shut, so that every feature is tried
+    initial_gain: float = 0.1  # of the last layer's weights: scores of all rows begin nearly equal
+    sharpest: float = 2.0  # factor on the scores at the end: at 1, features are kept as backups of random gates
+    flips: int = 8  # features flipped, or swaps tried, per row and step, at most
+    bit_flips: float = 0.15  # share of bits flipped in the masks that predictors are taught
+    bit_flip_features: int = 11  # with more features the share falls: about 1.65 bits a mask at most
+    covariance: str = "low-rank"  # of the gates
+    n_factors: int = 8  # of L, for "low-rank"
+    correlation_rate: float = 1e-2  # learning rate of L
+    pull: Pull = field(default_factory=Pull)  # of the correlation, to 0
+    k: int | None = None  # exactly so many features a row
+    min_features: int = 0  # at least so many, where there is no k
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How many steps each part takes, the penalties tried, and the widths of the union."""
+
+    # The steps: measured on other draws of 24 cells, docs/method.md.
+    warm_steps: int = 1000
+    settle_steps: int = 400  # of the predictors, after screening
+    path_steps: int = 700
+    final_steps: int = 1500
+    # In standard deviations of the loss. Larger ones gave up true features that matter little to most rows.
+    penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)
+    least_width: int = 16  # as many features or fewer are not screened: networks can hold them all
+    most_width: int = 128  # and a union never has more
+    rows_of_all_steps: int = 3_000  # fewer rows take fewer steps in proportion: more would learn their noise
+    least_share: float = 0.03  # but at least this share of them
+
+    def scaled(self, share: float) -> Schedule:
+        """The same in fewer steps."""
+        return replace(self, **{name: max(2, round(getattr(self, name) * share)) for name in STEPS})
+
+    def for_rows(self, n_rows: int, batch_size: int, max_epochs: int | None) -> Schedule:
+        """The steps for so many rows, and at most `max_epochs` passes over them."""
+        share = min(1.0, max(self.least_share, n_rows / self.rows_of_all_steps))
+        if max_epochs is not None:
+            share = min(share, max_epochs * -(-n_rows // batch_size) / self.total)
+        return self.scaled(share)
+
+    @property
+    def total(self) -> int:
+        """All steps together."""
+        return sum(getattr(self, name) for name in STEPS)
+
+    def screened_to(self, k: int | None) -> int:
+        """As many features or fewer are not screened: so many, and twice as many as a row is to get."""
+        return max(self.least_width, 2 * (k or 0))
+
+    def steps_for(self, n_features: int, k: int | None) -> int:
+        """The steps that a table takes: predictors settle only after screening."""
+        return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
+
+
+STEPS = ("warm_steps", "settle_steps", "path_steps", "final_steps")
+
+
+@dataclass(frozen=True)
+class ScreeningSettings:
+    """When a feature is clearly enough related to the target to be kept."""
+
+    gain_z: float = 2.0  # standard errors of its mean gain above 0: 1 in 40 irrelevant features passes
+    false_nominations: float = 3.0  # irrelevant features that the residual test lets through, of all
+    false_pairs: float = 0.5  # pairs of irrelevant features that the product test lets through, of all
+    pair_products: int = 10**10  # multiplications of the product test: seconds; wider tables ask their strongest
+    most_contexts: int = 128  # inputs of encoded columns that make contexts
+
+
+@dataclass(frozen=True)
+class DecisionSettings:
+    """What rows judged out of fold decide."""
+
+    # A score must exceed one of these to select. From 1.5 on scores come to rest (see `inward_only`): all are below.
+    score_thresholds: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+    usual_threshold: float = 1.0  # where several lose equally little
+    gain_errors: float = 2.0  # standard errors that a feature's gains must be above 0: true ones were at 3.0 and more
+    stand_in: float = 0.7  # features correlated more than this can stand in for each other
+    # Standard errors by which one of several substitutes alone must be worse for several to be kept: a worthless copy
+    # came to 4 at times (regularised predictors share between copies), a needed feature is worth ten and more.
+    clearly_worse: float = 6.0
+    excluding: float = -0.5  # gates of a lower correlation exclude each other
+    few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
+
+    def row_sufficiency(self, n_rows: int) -> float:
+        """How far there are rows enough to trust single gains: 0 for few rows, 1 for twice as many and more.
+
+        With few, gates that hardly vary let the selector settle on noise, and a true feature is worth no more standard
+        errors than one that looks useful by chance.
+
+        Examples
+        --------
+        >>> [DecisionSettings().row_sufficiency(n) for n in (1000, 7500, 10_000)]
+        [0.0, 0.5, 1.0]
+        """
+        return min(1.0, max(0.0, n_rows / self.few_rows - 1))
+
+
+@dataclass(frozen=True)
+class JudgeSettings:
+    """How large the judge of wide tables is and how long it learns."""
+
+    hidden: int = 512
+    steps: int = 20_000
+    batch_size: int = 1000
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.05
+    warm_up: int = 500  # steps over which the learning rate rises
+    ema_decay: float = 0.999  # of the weights: ten times as slow as the predictors', which learn ten times as fast
+
+
+@dataclass(frozen=True)
+class HonestSettings:
+    """All of it."""
+
+    selector: SelectorSettings = field(default_factory=SelectorSettings)
+    predictor: PredictorSettings = field(default_factory=PredictorSettings)
+    schedule: Schedule = field(default_factory=Schedule)
+    screening: ScreeningSettings = field(default_factory=ScreeningSettings)
+    decisions: DecisionSettings = field(default_factory=DecisionSettings)
+    penalty: float | str = "auto"
+    n_folds: int = 4
+    held_fraction: float = 0.2  # of the rows, kept aside where the penalty is chosen
+
+    @classmethod
+    def from_params(cls, params: dict[str, Any], n_rows: int, k: int | None) -> HonestSettings:
+        """What an estimator's parameters stand for, with so many rows."""
+        params = with_defaults(params, DEFAULTS)
+        return cls(
+            SelectorSettings(
+                hidden=params["choice_hidden"],
+                activation=params["activation"],
+                learning_rate=params["learning_rate"],
+                weight_decay=params["weight_decay"],
+                covariance=params["covariance"],
+                n_factors=params["n_factors"],
+                k=k,
+                min_features=params.get("min_features", 0),
+            ),
+            PredictorSettings(hidden=params["predict_hidden"], batch_size=params["batch_size"], k=k),
+            Schedule().for_rows(n_rows, params["batch_size"], params["max_epochs"]),
+            penalty=params.get("penalty", 0.0),
+            n_folds=params["n_folds"],
+            held_fraction=params["validation_fraction"],
+        )
