@@ -28,8 +28,8 @@ check: $(VENV)/.test       ## style and types
 test: check                ## everything CI runs
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
-test-gpu: $(VENV)/.test    ## every public path on CUDA; run it when model, training, kernels or experiments change
-	$(BIN)/python -m pytest -m gpu -q
+test-gpu: $(VENV)/.test    ## every public path and kernel on CUDA; for changes of model, training, kernels, experiments
+	$(BIN)/python -m pytest -q -n 4 tests/gpu tests/kernels tests/model tests/training
 
 $(VENV)/.docs: $(VENV)/.plot
 	$(PIP) -e '.[plot,parquet,docs]'

@@ -85,12 +85,12 @@ def test_the_predictors_layers_may_change_in_place(replicas):
 def test_the_judge_of_wide_tables():
     x = torch.randn(500, 12, device="cuda")
     y = (x[:, 0] > 0).long()
-    judge = train_judge(x, y, Task(2), JudgeSettings(hidden=32, steps=200, batch_size=100), seed=0)
+    judge = train_judge(x, y, Task(2), JudgeSettings(hidden=32, steps=600, batch_size=200, learning_rate=1e-2), seed=0)
     outputs = judged(judge, x, torch.ones_like(x))
     assert (outputs.argmax(-1) == y).float().mean() > 0.8
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "all"])
 def test_every_table_and_figure(name, tmp_path):
     reproduce(name, out=tmp_path, quick=True, device="cuda", seeds=1, echo=lambda text: None)
     assert read_rows(tmp_path) or list(tmp_path.iterdir())

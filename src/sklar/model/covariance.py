@@ -177,8 +177,7 @@ class BlockDiagonal(Covariance):
     def __init__(self, entries: Tensor, layout: BlockLayout, sigma: Tensor | None = None) -> None:
         super().__init__(entries.new_zeros(layout.n_features) if sigma is None else sigma)
         self.entries = entries  # (..., layout.n_entries)
-        self.rows = layout.rows.to(entries.device)
-        self.columns = layout.columns.to(entries.device)
+        self.rows, self.columns = layout.on(entries.device)
         self.n_factors = layout.n_features
 
     def mix(self, xi: Tensor) -> Tensor:
@@ -217,6 +216,13 @@ class BlockLayout:
         self.n_entries = len(pairs)
         self.rows = torch.tensor([i for i, _ in pairs], dtype=torch.long)
         self.columns = torch.tensor([j for _, j in pairs], dtype=torch.long)
+        self._placed: dict[torch.device, tuple[Tensor, Tensor]] = {}
+
+    def on(self, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Rows and columns of the entries, copied once: a CUDA graph that is captured must not copy from the CPU."""
+        if device not in self._placed:
+            self._placed[device] = self.rows.to(device), self.columns.to(device)
+        return self._placed[device]
 
 
 def _safe_scale(largest: Tensor) -> Tensor:

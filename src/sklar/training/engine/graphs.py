@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 import torch
@@ -32,7 +34,7 @@ class GraphedStep(Generic[Result]):
         if self.graph is None:
             self.graph = torch.cuda.CUDAGraph()
             self.graph.register_generator_state(self.generator)
-            with torch.cuda.graph(self.graph):
+            with _without_collection(), torch.cuda.graph(self.graph):
                 self.captured.append(self.step())
         self.graph.replay()
         return self.captured[0]
@@ -44,6 +46,19 @@ class GraphedStep(Generic[Result]):
             result = self.step()
         torch.cuda.current_stream().wait_stream(stream)
         return result
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """No garbage collection inside: an older graph that is freed while another is captured would invalidate it."""
+    gc.collect()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class BatchStep:
