@@ -82,3 +82,46 @@ def test_the_arrows_are_seen(tmp_path):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_module_says_why_it_exists(path):
     assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+
+
+def module_of(path):
+    return ".".join(("sklar", *path.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+
+
+def imported_modules(path):
+    """The modules of sklar that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield node.module
+
+
+def test_no_module_needs_itself():
+    """No cycle of imports, also not through imports inside functions; a package's `__init__` only collects names."""
+    modules = {module_of(path): path for path in FILES if path.name != "__init__.py"}
+    needs = {name: {m for m in imported_modules(path) if m in modules} for name, path in modules.items()}
+    done: set[str] = set()
+    while ready := {name for name, needed in needs.items() if name not in done and needed <= done}:
+        done |= ready
+    assert not needs.keys() - done, f"these import each other: {sorted(needs.keys() - done)}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_has_its_test(path):
+    if path.name in ("__init__.py", "__main__.py"):
+        return
+    inside = path.relative_to(ROOT)
+    assert (Path(__file__).parent / inside.parent / f"test_{inside.name}").is_file()
+
+
+def test_files_and_functions_are_short():
+    assert max(len(path.read_text(encoding="utf-8").splitlines()) for path in FILES) <= 300
+    lengths = sorted(
+        node.end_lineno - node.lineno + 1
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    )
+    assert lengths[int(0.9 * len(lengths))] <= 18

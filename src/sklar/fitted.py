@@ -15,9 +15,10 @@ import torch
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
-from sklar.model.row_blocks import map_rows, row_blocks
+from sklar.model.row_blocks import RowAnswers, row_blocks
 from sklar.model.selection import GateModel
 from sklar.model.topk_mask import ranking
+from sklar.table.adapter import adapt
 from sklar.table.schema import Schema
 from sklar.table.sparse import where_selected
 from sklar.target import Target
@@ -76,6 +77,10 @@ class FittedModel:
     def read(self, X: Any) -> Any:
         """The rows of a table, checked against that of `fit`: float64 (n, d), categories as codes; or CSR."""
         return self.schema.read(X)
+
+    def like(self, X: Any, values: Any, per_row: bool = True) -> Any:
+        """Answers about columns (n, d) as the same kind of table as X; `per_row` keeps the labels of its rows."""
+        return adapt(X).like(values, list(self.schema.names), per_row)
 
     # Features.
 
@@ -178,19 +183,20 @@ class FittedModel:
     def blocks(self, rows: Any, width: int = 1) -> Iterator[tuple[slice, GateModel, Tensor]]:
         """Parts of the rows, the network, and its inputs x (1, b, D), both on the device."""
         device = resolve_device(self.device)
-        yield from row_blocks(self.network, rows.shape[0], self._reader(rows), device, self._widest(width))
+        yield from row_blocks(
+            self.network, rows.shape[0], lambda part: self.schema.inputs(rows, part), device, self._widest(width)
+        )
 
     def _map(self, rows: Any, answer: Answer, width: int = 1) -> np.ndarray:
         """`answer` for every row: (n, ...)."""
-        device = resolve_device(self.device)
-        return map_rows(self.network, rows.shape[0], self._reader(rows), answer, device, self._widest(width))
+        answers = RowAnswers(rows.shape[0])
+        for part, network, x in self.blocks(rows, width):
+            answers.put(part, answer(network, x))
+        return answers.values
 
     def _per_column(self, rows: Any, answer: Answer, width: int = 1) -> Any:
         """`answer` about the gates of every row, as columns of the table: (n, d)."""
         return self.schema.widen(rows, self._map(rows, answer, width))
-
-    def _reader(self, rows: Any) -> Callable[[slice], np.ndarray]:
-        return lambda part: self.schema.inputs(rows, part)
 
     def _widest(self, width: int) -> int:
         """Entries per row of the widest array that answering makes."""

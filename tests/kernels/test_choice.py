@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from sklar import kernels
-from tests.helpers import run_python
+from tests.helpers import run_python, seeded
+from tests.kernels.fused import DEVICE
 
 
 def test_without_a_gpu_the_reference_runs():
@@ -46,3 +47,27 @@ def test_what_no_kernel_covers_takes_the_reference():
         assert kernels.which_ran("full_draw") == "reference"
         kernels.low_rank_mask(torch.zeros(0, 2), torch.zeros(0, 4), torch.zeros(0, 1), torch.zeros(0, 2), 1.0)
         assert kernels.which_ran("low_rank_mask") == "reference"
+
+
+def test_the_whole_forward_of_joint_training_takes_the_fused_branch():
+    from sklar.model.selection import Architecture, SelectionModel
+
+    ran = {}
+    for covariance, k, name in (
+        ("full", None, "full_draw"),
+        ("low-rank", None, "low_rank_mask"),
+        ("full", 2, "relaxed_topk"),
+    ):
+        words = {"n_features": 5, "n_outputs": 2, "choice_hidden": 4, "predict_hidden": 4, "n_factors": 2}
+        model = SelectionModel(Architecture(covariance=covariance, k=k, **words), seeded()).to(DEVICE)
+        x = torch.randn(1, 9, 5, generator=seeded()).to(DEVICE)
+        gradients = []
+        for implementation in ("reference", "triton"):
+            with kernels.using(implementation):
+                forward = model(x, torch.Generator(DEVICE).manual_seed(0))
+            ran[name, implementation] = kernels.which_ran(name)
+            model.zero_grad()
+            forward.output.square().sum().backward()
+            gradients.append(model.choice.copula.weight.grad.clone())
+        torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-6)
+    assert all(which == implementation for (_, implementation), which in ran.items())

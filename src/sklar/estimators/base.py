@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -22,7 +21,6 @@ from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.params import check_params
 from sklar.report.explorer import to_stderr, write_report
-from sklar.table.adapter import adapt
 from sklar.table.schema import Schema, read_training_table
 from sklar.target import EncodedTarget
 from sklar.training.engine.runtime import resolve_device, spawn_seeds
@@ -73,7 +71,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
 
     def select(self, X: Any) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out."""
-        return self._per_feature(X, self._fitted.masks)
+        fitted = self._fitted
+        return fitted.like(X, fitted.masks(fitted.read(X)))
 
     def selection_proba(self, X: Any) -> Any:
         """The probability of each gate, P(z_i = 1 | x): float (n, d).
@@ -82,14 +81,16 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         1/2, but for features that stand for each other, of which a row gets one, and for `min_features`. For a ranker
         it is estimated from 256 draws of the copula, which all rows share.
         """
-        return self._per_feature(X, self._fitted.selection_proba)
+        fitted = self._fitted
+        return fitted.like(X, fitted.selection_proba(fitted.read(X)))
 
     def selection_frequency(self, X: Any) -> Any:
         """The share of the models (`n_models`) that select each feature of each row: float (n, d).
 
         With one model it is 0 or 1: `select` as numbers.
         """
-        return self._per_feature(X, self._fitted.votes)
+        fitted = self._fitted
+        return fitted.like(X, fitted.votes(fitted.read(X)))
 
     def sample_masks(
         self, X: Any, n_draws: int = 1, random_state: int | np.random.RandomState | None = None
@@ -115,7 +116,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         all rows share one R.
         """
         fitted = self._fitted
-        return adapt(X).like(fitted.correlation(fitted.read(X)), list(fitted.schema.names), per_row=False)
+        return fitted.like(X, fitted.correlation(fitted.read(X)), per_row=False)
 
     def interchangeable(self, threshold: float = 0.5, X: Any = None) -> list[list[str]]:
         """Groups of features that stand for each other: gates correlated below -threshold, directly or in a chain.
@@ -239,11 +240,6 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         """The fitted model, answering on the device that the parameter names now."""
         check_is_fitted(self, "fitted_")
         return self.fitted_.on(self.device)
-
-    def _per_feature(self, X: Any, answer: Callable[[Any], Any]) -> Any:
-        """What the fitted model answers about every feature of every row, as the same kind of table."""
-        fitted = self._fitted
-        return adapt(X).like(answer(fitted.read(X)), list(fitted.schema.names))
 
     def _adopt(self, fitted: FittedModel) -> Self:
         """Set all that `fit` sets, at once: a fit that fails or is interrupted leaves the estimator as it was."""

@@ -183,7 +183,7 @@ class _RelaxedTopK(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, keys: Tensor, k: int, temperature: float, step: float) -> Tensor:
         ctx.save_for_backward(keys)
-        ctx.words = (k, temperature, step)
+        ctx.settings = (k, temperature, step)
         total = torch.zeros_like(keys)
         for index in range(k):
             log_p = torch.log_softmax(keys / temperature, dim=-1)
@@ -195,7 +195,7 @@ class _RelaxedTopK(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (keys,) = ctx.saved_tensors
-        k, temperature, step = ctx.words
+        k, temperature, step = ctx.settings
         rows, push = keys.reshape(-1, keys.shape[-1]), gradients[0].reshape(-1, keys.shape[-1])
         size = max(1, CHUNK_ENTRIES[keys.device.type] // max(1, k * keys.shape[-1]))
         parts = [

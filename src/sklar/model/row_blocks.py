@@ -45,11 +45,22 @@ def map_rows(
     >>> map_rows(nn.Identity(), 3, lambda part: x[part], lambda model, x: x.sum(-1), torch.device("cpu"), width=2)
     array([1., 5., 9.])
     """
-    result: np.ndarray | None = None
+    answers = RowAnswers(n_rows)
     for part, where, x in row_blocks(model, n_rows, read, device, width):
-        found = answer(where, x)[0].cpu().numpy()
-        if result is None:
-            result = np.empty((n_rows, *found.shape[1:]), dtype=found.dtype)
-        result[part] = found
-    assert result is not None, "no rows"
-    return result
+        answers.put(part, answer(where, x))
+    return answers.values
+
+
+class RowAnswers:
+    """Answers about blocks of rows (1, b, ...), put together: (n, ...)."""
+
+    def __init__(self, n_rows: int) -> None:
+        self.n_rows = n_rows
+        self.values: np.ndarray = np.empty(0)
+
+    def put(self, part: slice, answer: Tensor) -> None:
+        """Keep the answer about some rows; the first says what all look like."""
+        found = answer[0].cpu().numpy()
+        if part.start == 0:
+            self.values = np.empty((self.n_rows, *found.shape[1:]), dtype=found.dtype)
+        self.values[part] = found

@@ -3,17 +3,17 @@
 import pytest
 import torch
 
-from sklar.training.engine.graphs import EAGER_STEPS, BatchStep, GraphedStep
+from sklar.training.engine.graphs import EAGER_STEPS, BatchStep, graphed
 from tests.helpers import seeded
 
 CPU = torch.device("cpu")
 
 
 def test_on_a_cpu_steps_are_plain_calls():
-    calls = []
-    graphed = GraphedStep(lambda: calls.append(1) or len(calls), CPU, seeded())
-    assert [graphed() for _ in range(EAGER_STEPS + 2)] == [1, 2, 3, 4, 5]
-    assert graphed.graph is None
+    def plain():
+        return 1
+
+    assert graphed(plain, seeded()) is plain
     step = BatchStep(lambda rows: rows.sum(), CPU, seeded())
     assert step(torch.arange(3)) == 3
     assert step(torch.arange(5)) == 10
@@ -23,9 +23,9 @@ def test_on_a_cpu_steps_are_plain_calls():
 def test_a_replay_draws_new_numbers_and_returns_what_the_step_returns():
     device = torch.device("cuda")
     generator = torch.Generator(device).manual_seed(0)
-    graphed = GraphedStep(lambda: torch.rand(4, generator=generator, device=device), device, generator)
-    found = [graphed().clone() for _ in range(EAGER_STEPS + 3)]
-    assert graphed.graph is not None
+    step = graphed(lambda: torch.rand(4, generator=generator, device=device), generator)
+    found = [step().clone() for _ in range(EAGER_STEPS + 3)]
+    assert step.graph is not None
     assert len({tuple(part.tolist()) for part in found}) == len(found)
 
 

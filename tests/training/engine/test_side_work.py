@@ -5,9 +5,9 @@ import threading
 import pytest
 import torch
 
+from sklar.training.engine.graphs import graphed
 from sklar.training.engine.runtime import threads_for
 from sklar.training.engine.side_work import SideWork
-from sklar.training.engine.steps import run_steps
 from tests.helpers import threads
 
 CPU = torch.device("cpu")
@@ -108,6 +108,8 @@ def test_a_replayed_step_waits_for_work_beside_it():
         total.add_(handle.result().mean() * 2048)
         handle.result()
 
-    run_steps(step, 20, lambda _: None, torch.Generator(device))
+    run = graphed(step, torch.Generator(device))
+    for _ in range(20):
+        run()
     torch.cuda.synchronize()
     assert total.item() == pytest.approx(20.0, rel=1e-4)

@@ -5,29 +5,16 @@ import torch
 from torch import nn
 
 from sklar.training.engine.optim import RateSchedule
-from sklar.training.engine.steps import run_steps, train_steps
-from tests.helpers import seeded
-
-
-def test_steps_come_after_what_is_called_before_them():
-    seen = []
-    run_steps(lambda: seen.append("step"), 3, seen.append, seeded())
-    assert seen == [0, "step", 1, "step", 2, "step"]
+from sklar.training.engine.steps import scheduled
 
 
 def test_every_optimiser_has_the_rate_of_its_schedule():
     weight, rates = nn.Parameter(torch.ones(1)), []
     first, second = torch.optim.SGD([weight], lr=9.0), torch.optim.SGD([weight], lr=9.0)
     schedules = [(first, RateSchedule(1.0)), (second, RateSchedule(0.5, warm_up=2, floor=1.0))]
-    train_steps(
-        lambda: rates.append([optimiser.param_groups[0]["lr"] for optimiser in (first, second)]),
-        10,
-        schedules,
-        seeded(),
-        lambda k: rates.append(k),
-    )
-    assert rates[::2] == list(range(10))
-    assert rates[1::2] == [[schedule.at(k, 10) for _, schedule in schedules] for k in range(10)]
+    for k in scheduled(10, schedules):
+        rates.append((k, [optimiser.param_groups[0]["lr"] for optimiser in (first, second)]))
+    assert rates == [(k, [schedule.at(k, 10) for _, schedule in schedules]) for k in range(10)]
 
 
 @pytest.mark.gpu

@@ -114,15 +114,15 @@ def flips_at_thresholds(
     (replicas, n, d), count = distance.shape, index.shape[-1]
     hidden, outputs = layers[1][0].shape[-1], layers[2][0].shape[-1]
     out = x.new_empty(replicas, n, 2 * count + 4, outputs)
-    words: dict[str, Any] = {
+    tiles: dict[str, Any] = {
         "PRECISION": "interpreted" if INTERPRETED else "tf32x3",
         "BH": max(16, triton.next_power_of_2(hidden)),
         "BO": max(16, triton.next_power_of_2(outputs)),
         **BLOCKS,
     }
-    singles = triton.cdiv(n * count, words["BM"])
-    grid = (singles + triton.cdiv(n, words["BM"]), replicas)
+    singles = triton.cdiv(n * count, tiles["BM"])
+    grid = (singles + triton.cdiv(n, tiles["BM"]), replicas)
     tensors = [distance, correlation, x, index, *(t for layer in layers for t in layer)]
     tensors = [t.contiguous() for t in tensors]
-    _flips_kernel[grid](*tensors, out, n, d, count, singles, hidden, outputs, **words)
+    _flips_kernel[grid](*tensors, out, n, d, count, singles, hidden, outputs, **tiles)
     return out

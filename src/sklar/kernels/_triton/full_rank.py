@@ -199,12 +199,12 @@ class _FullDraw(torch.autograd.Function):
         hidden, weight, bias, zeta = (t.contiguous() for t in (hidden, weight, bias, zeta))
         (replicas, n, r), d = hidden.shape, zeta.shape[-1]
         m = triton.cdiv(n, ROWS) * ROWS
-        words = _words(hidden, d, activation, FORWARD, WIDE_FORWARD)
-        packed, h_inverse = pack_hidden(hidden, m, words)
-        weights, w_inverses = pack_weights(weight, d, words["PARTS"])
+        tiles = _tile_sizes(hidden, d, activation, FORWARD, WIDE_FORWARD)
+        packed, h_inverse = pack_hidden(hidden, m, tiles)
+        weights, w_inverses = pack_weights(weight, d, tiles["PARTS"])
         q, squares = torch.empty_like(zeta), torch.empty_like(zeta)
-        grid = (triton.cdiv(d, words["BI"]), triton.cdiv(n, words["BN"]), replicas)
-        _draw_kernel[grid](packed, weights, bias, zeta, h_inverse, w_inverses, q, squares, n, m, d, r, **words)
+        grid = (triton.cdiv(d, tiles["BI"]), triton.cdiv(n, tiles["BN"]), replicas)
+        _draw_kernel[grid](packed, weights, bias, zeta, h_inverse, w_inverses, q, squares, n, m, d, r, **tiles)
         ctx.save_for_backward(hidden, packed, weights, bias, zeta, h_inverse, w_inverses, squares)
         ctx.activation = activation
         return q, squares
@@ -213,17 +213,17 @@ class _FullDraw(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         hidden, packed, weights, bias, zeta, h_inverse, w_inverses, squares = ctx.saved_tensors
         (replicas, n, r), (m, d) = hidden.shape, (packed.shape[1], zeta.shape[-1])
-        words = _words(hidden, d, ctx.activation, BACKWARD, WIDE_BACKWARD)
-        *slopes, inverses = pack_slopes(zeta, gradients, squares, m, words["PARTS"])
+        tiles = _tile_sizes(hidden, d, ctx.activation, BACKWARD, WIDE_BACKWARD)
+        *slopes, inverses = pack_slopes(zeta, gradients, squares, m, tiles["PARTS"])
         d_weight, d_bias = hidden.new_empty((replicas, r, d * d)), torch.empty_like(bias)
-        programs = min(d * triton.cdiv(d, words["BJ"]), triton.cdiv(words.pop("programs"), replicas))
-        d_hidden = hidden.new_empty((replicas, programs, m, words["BK"]), dtype=torch.float32)
+        programs = min(d * triton.cdiv(d, tiles["BJ"]), triton.cdiv(tiles.pop("programs"), replicas))
+        d_hidden = hidden.new_empty((replicas, programs, m, tiles["BK"]), dtype=torch.float32)
         tables = packed, weights, bias, *slopes, h_inverse, w_inverses, inverses, d_hidden, d_weight, d_bias
-        _gradient_kernel[programs, replicas](*tables, m, d, r, programs=programs, **words)
+        _gradient_kernel[programs, replicas](*tables, m, d, r, programs=programs, **tiles)
         return d_hidden.sum(1)[:, :n, :r].to(hidden.dtype), d_weight, d_bias, None, None
 
 
-def _words(hidden: Tensor, d: int, activation: str, narrow: Blocks, wide: Blocks) -> dict[str, Any]:
+def _tile_sizes(hidden: Tensor, d: int, activation: str, narrow: Blocks, wide: Blocks) -> dict[str, Any]:
     """The constants of a kernel.
 
     Two parts lose a bit in each product, less than float32 loses in a sum of many, but not of few.

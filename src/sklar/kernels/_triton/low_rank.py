@@ -146,18 +146,18 @@ class _LowRankMask(torch.autograd.Function):
     ) -> Tensor:
         d = scores.shape[-1]
         ctx.temperature = temperature
-        ctx.words = {
+        ctx.settings = {
             "P": 0 if xi is None else xi.shape[-1],
             "TANH": activation == "tanh",
             "FLOOR": SMALLEST_SIGMA,
             "COMPILED": not INTERPRETED,
             "BLOCK": min(128, triton.next_power_of_2(d)),
         }
-        ctx.grid = (scores.numel() // d, triton.cdiv(d, ctx.words["BLOCK"]))
+        ctx.grid = (scores.numel() // d, triton.cdiv(d, ctx.settings["BLOCK"]))
         tensors = [None if t is None else t.contiguous() for t in (scores, head, xi, eps)]
         ctx.save_for_backward(*tensors)
         out = torch.empty(scores.shape, dtype=scores.dtype, device=scores.device)
-        _mask_kernel[ctx.grid](*tensors, out, d, **ctx.words)
+        _mask_kernel[ctx.grid](*tensors, out, d, **ctx.settings)
         return out
 
     @staticmethod
@@ -165,5 +165,5 @@ class _LowRankMask(torch.autograd.Function):
         scores, head, xi, eps = ctx.saved_tensors
         d_scores, d_head = torch.empty_like(scores), None if head is None else torch.empty_like(head)
         push, d = gradients[0].contiguous(), scores.shape[-1]
-        _mask_gradient_kernel[ctx.grid](scores, head, xi, eps, push, d_scores, d_head, d, ctx.temperature, **ctx.words)
+        _mask_gradient_kernel[ctx.grid](scores, head, xi, eps, push, d_scores, d_head, d, ctx.temperature, **ctx.settings)
         return d_scores, d_head, None, None, None, None

@@ -108,9 +108,9 @@ def _pack_slopes_kernel(
         tl.store(wide + to, two, mask=inside)
 
 
-def pack_hidden(hidden: Tensor, m: int, words: dict[str, Any]) -> tuple[Tensor, Tensor]:
+def pack_hidden(hidden: Tensor, m: int, tiles: dict[str, Any]) -> tuple[Tensor, Tensor]:
     """h in slots, (R, m, slots BK), and the inverse of its scale."""
-    sizes = {key: words[key] for key in ("PARTS", "SLOTS", "BK")}
+    sizes = {key: tiles[key] for key in ("PARTS", "SLOTS", "BK")}
     replicas, n, r = hidden.shape
     packed = hidden.new_empty((replicas, m, sizes["SLOTS"] * sizes["BK"]), dtype=_part_type(sizes["PARTS"]))
     largest = torch.linalg.vector_norm(hidden, torch.inf, (1, 2)) if sizes["PARTS"] > 1 else hidden

@@ -103,30 +103,30 @@ class _RelaxedTopK(torch.autograd.Function):
     def forward(ctx: Any, keys: Tensor, k: int, temperature: float, step: float) -> Tensor:
         keys = keys.contiguous()
         ctx.save_for_backward(keys)
-        ctx.words = (k, temperature, step)
+        ctx.settings = (k, temperature, step)
         out = torch.empty_like(keys)
         d = keys.shape[-1]
         if keys.numel():
-            _topk_kernel[(keys.numel() // d,)](keys, out, d, k, temperature, step, **_row_words(d))
+            _topk_kernel[(keys.numel() // d,)](keys, out, d, k, temperature, step, **_row_sizes(d))
         return out
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
         (keys,) = ctx.saved_tensors
-        k, temperature, step = ctx.words
+        k, temperature, step = ctx.settings
         d = keys.shape[-1]
         n = keys.numel() // d
         out = torch.empty_like(keys)
         if n:
             programs = max(1, min(PROGRAMS, n, BUFFER_ENTRIES // (k * d)))
             buffer = keys.new_empty((programs, k, d), dtype=torch.float32)
-            words = {**_row_words(d), "LARGEST": LARGEST_GRADIENT}
+            tiles = {**_row_sizes(d), "LARGEST": LARGEST_GRADIENT}
             push = gradients[0].contiguous()
-            _topk_gradient_kernel[(programs,)](keys, push, out, buffer, n, d, k, temperature, step, programs, **words)
+            _topk_gradient_kernel[(programs,)](keys, push, out, buffer, n, d, k, temperature, step, programs, **tiles)
         return out, None, None, None
 
 
-def _row_words(d: int) -> dict[str, int]:
+def _row_sizes(d: int) -> dict[str, int]:
     """A row of d features in one program."""
     padded = triton.next_power_of_2(d)
     return {"BD": padded, "num_warps": 4 if padded <= 2048 else 8 if padded <= 4096 else 16}

@@ -14,20 +14,23 @@ Result = TypeVar("Result")
 EAGER_STEPS = 3  # a graph may be captured only after its step ran a few times
 
 
-class GraphedStep(Generic[Result]):
-    """A step without arguments; on a CPU a plain call. What a replay returns the next one overwrites."""
+def graphed(step: Callable[[], Result], generator: torch.Generator) -> Callable[[], Result]:
+    """The step, captured and replayed where its generator is on a GPU; on a CPU as it is."""
+    return GraphedStep(step, generator) if generator.device.type == "cuda" else step
 
-    def __init__(self, step: Callable[[], Result], device: torch.device, generator: torch.Generator) -> None:
+
+class GraphedStep(Generic[Result]):
+    """A step without arguments on a GPU. What a replay returns the next one overwrites."""
+
+    def __init__(self, step: Callable[[], Result], generator: torch.Generator) -> None:
         self.step, self.generator = step, generator
-        self.stream = torch.cuda.Stream() if device.type == "cuda" else None
+        self.stream = torch.cuda.Stream()
         self.graph: torch.cuda.CUDAGraph | None = None
         self.captured: list[Result] = []  # what the graph writes
         self.n_eager = 0
 
     def __call__(self) -> Result:
         """Do the step."""
-        if self.stream is None:
-            return self.step()
         if self.n_eager < EAGER_STEPS:
             self.n_eager += 1
             return self._eagerly(self.stream)
@@ -68,7 +71,7 @@ class BatchStep:
         self.step = step
         self.on_gpu = device.type == "cuda"
         self.rows: Tensor | None = None  # what the graph reads
-        self.graphed = GraphedStep(self._of_rows, device, generator)
+        self.graphed = graphed(self._of_rows, generator)
 
     def __call__(self, rows: Tensor) -> Tensor:
         """Do the step; return its loss."""

@@ -17,9 +17,10 @@ from torch import Tensor
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.row_blocks import map_rows
 from sklar.training.engine.averaging import AveragedLearner
+from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw
 from sklar.training.engine.runtime import generator_on
-from sklar.training.engine.steps import train_steps
+from sklar.training.engine.steps import scheduled
 from sklar.training.honest.settings import JudgeSettings
 from sklar.training.tasks import Task
 
@@ -44,7 +45,10 @@ def train_judge(
 
     learner.begin(s.steps)
     rates = RateSchedule(s.learning_rate, s.warm_up)
-    train_steps(step, s.steps, [(learner.optimiser, rates)], generator, lambda k: report())
+    run = graphed(step, generator)
+    for _ in scheduled(s.steps, [(learner.optimiser, rates)]):
+        report()
+        run()
     return learner.average
 
 

@@ -16,9 +16,10 @@ from torch import Tensor
 
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.engine.averaging import AveragedLearner
+from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw
 from sklar.training.engine.side_work import SideWork
-from sklar.training.engine.steps import train_steps
+from sklar.training.engine.steps import scheduled
 from sklar.training.honest.folds import Folds, of_other_folds
 from sklar.training.honest.group_lasso import shrink_features
 from sklar.training.honest.settings import LOG_UNIFORM_BELOW, PredictorSettings
@@ -64,7 +65,10 @@ class FoldPredictors:
         s = self.settings
         self.learner.begin(n_steps)
         rates = RateSchedule(s.learning_rate, s.warm_up, floor=0.0 if decay_to_zero else 1.0)
-        train_steps(step, n_steps, [(self.learner.optimiser, rates)], self.generator, lambda k: report())
+        run = graphed(step, self.generator)
+        for _ in scheduled(n_steps, [(self.learner.optimiser, rates)]):
+            report()
+            run()
 
     def learn(self, x: Tensor, y: Tensor, mask: Tensor) -> None:
         """One step: rows (P, F, b, D), masks (P, F, b, d); each predictor learns from the folds that are not its own.

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from sklar.training.engine.averaging import AveragedLearner
+from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw, step_and_clear
 from sklar.training.engine.side_work import Handle, SideWork
-from sklar.training.engine.steps import train_steps
+from sklar.training.engine.steps import scheduled
 from sklar.training.honest import draws, swaps
 from sklar.training.honest.copula_flips import CopulaFlips
 from sklar.training.honest.draws import Trial
@@ -59,12 +60,12 @@ def train_selector(
     if training.of_correlation is not None:
         rates.append((training.of_correlation, RateSchedule(s.correlation_rate)))
 
-    def before(k: int) -> None:
-        training.sharpness.fill_(1 + (sharpest - 1) * min(1.0, 2 * k / n_steps))
-        report()
-
+    step = graphed(training.step, predictors.generator)
     with training.noise_side, training.features_side, predictors.beside:
-        train_steps(training.step, n_steps, rates, predictors.generator, before)
+        for k in scheduled(n_steps, rates):
+            training.sharpness.fill_(1 + (sharpest - 1) * min(1.0, 2 * k / n_steps))
+            report()
+            step()
     network = training.learner.average.requires_grad_(True)
     return replace(training.selector, network=network, sharpness=float(training.sharpness))
 

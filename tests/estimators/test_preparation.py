@@ -1,0 +1,35 @@
+"""What training is given: tensors of the columns worth training on."""
+
+import numpy as np
+import torch
+
+from sklar.estimators import preparation
+from sklar.estimators.preparation import prepare
+from sklar.table.schema import Schema, read_training_table
+from sklar.target import encode_numbers
+
+CPU = torch.device("cpu")
+X = np.random.default_rng(0).standard_normal((300, 12))
+
+
+def prepared(k=None, screen=True, **params):
+    table = read_training_table(X, X[:, 7], np.arange(1.0, 301.0) / 3, "Owner")
+    schema = Schema.of(table, params)
+    return prepare(schema, table.rows, encode_numbers(table.y, "squared", table.weight), k, CPU, screen)
+
+
+def test_all_columns_of_a_table_that_is_not_very_wide():
+    schema, data = prepared()
+    assert schema.columns.tolist() == list(range(12))
+    assert data.x.shape == (300, 12)
+    assert data.x.dtype == torch.float32
+    assert data.weight.mean().item() == np.float32(1.0)
+
+
+def test_of_a_very_wide_table_the_strongest_and_the_forced(monkeypatch):
+    monkeypatch.setattr(preparation, "WIDEST", 3)
+    schema, data = prepared(forced=[11])
+    assert {7, 11} <= set(schema.columns.tolist())
+    assert data.x.shape == (300, 3)
+    assert prepared(k=4)[1].x.shape == (300, 8)  # twice as many as a row is to get
+    assert prepared(screen=False)[1].x.shape == (300, 12)

@@ -1,0 +1,56 @@
+"""Rankers: exactly k features per row, best first."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+import sklar
+from tests.helpers import quick, toy_rows, toy_target
+
+RANKERS = [sklar.CopulaRankerClassifier, sklar.CopulaRankerRegressor]
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_rank_lists_what_select_marks(ranker):
+    X, value = toy_rows()
+    model = quick(ranker, n_factors=4).fit(X, toy_target(ranker, value))
+    ranks = model.rank(X)
+    assert ranks.shape == (120, 2)
+    assert np.issubdtype(ranks.dtype, np.integer)
+    chosen = np.zeros((120, 5), dtype=bool)
+    np.put_along_axis(chosen, ranks, True, axis=1)
+    np.testing.assert_array_equal(chosen, model.select(X))
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_grid_search_over_a_rankers_n_factors_and_k(ranker):
+    X, value = toy_rows()
+    grid = {"n_factors": [1, 2], "k": [1, 3]}
+    search = GridSearchCV(quick(ranker, max_epochs=1), grid, cv=2, error_score="raise").fit(
+        X, toy_target(ranker, value)
+    )
+    assert set(search.best_params_) == {"n_factors", "k"}
+    assert search.best_estimator_.rank(X).shape[1] == search.best_params_["k"]
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_ranks_are_best_first_and_begin_the_ranks_of_a_larger_k(ranker):
+    X, value = toy_rows()
+    model = quick(ranker, k=5).fit(X, toy_target(ranker, value))
+    assert (np.sort(model.rank(X), axis=1) == np.arange(5)).all()
+
+
+def test_k_is_ten_or_all_features_by_default():
+    X, value = toy_rows(60, 12)
+    assert quick(sklar.CopulaRankerRegressor, k=None).fit(X, value).rank(X).shape == (60, 10)
+    X, value = toy_rows(60, 3)
+    assert quick(sklar.CopulaRankerRegressor, k=None).fit(X, value).rank(X).shape == (60, 3)
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_k_must_fit_the_table(ranker):
+    X, value = toy_rows(60, 3)
+    with pytest.raises(ValueError, match="k must be at most the number of features; got k=4 for 3"):
+        quick(ranker, k=4).fit(X, toy_target(ranker, value))
+    with pytest.raises(ValueError, match="k must be at least the number of forced features; got k=1 for 2"):
+        quick(ranker, k=1, forced=[0, 1]).fit(X, toy_target(ranker, value))
