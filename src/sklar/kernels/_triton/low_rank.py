@@ -165,5 +165,7 @@ class _LowRankMask(torch.autograd.Function):
         scores, head, xi, eps = ctx.saved_tensors
         d_scores, d_head = torch.empty_like(scores), None if head is None else torch.empty_like(head)
         push, d = gradients[0].contiguous(), scores.shape[-1]
-        _mask_gradient_kernel[ctx.grid](scores, head, xi, eps, push, d_scores, d_head, d, ctx.temperature, **ctx.settings)
+        _mask_gradient_kernel[ctx.grid](
+            scores, head, xi, eps, push, d_scores, d_head, d, ctx.temperature, **ctx.settings
+        )
         return d_scores, d_head, None, None, None, None
