@@ -116,7 +116,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def stream(rows: int, part: int, epochs: int) -> None:
     seconds, peak, features = in_child(STREAM, rows, part, epochs)
-    columns = ("rows", "features", "rows per second", "peak, GiB", "target", "features a row")
+    columns = ("rows", "features", "rows per second", "peak, GiB", "target", "features per row")
     table(f"Rows streamed through `select` in parts of {part}", columns)
     line(rows, 50, f"{rows / seconds:,.0f}", f"{peak:.2f}", "under 2 GiB", f"{features:.2f}")
 

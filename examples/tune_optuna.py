@@ -49,7 +49,7 @@ def main() -> None:
 
     print(f"{len(study.trials)} trials in {given.journal}; those that no other beats in both:")
     for trial in sorted(study.best_trials, key=lambda trial: trial.values[1]):
-        print(f"{trial.values[1]:5.2f} features a row, log loss {trial.values[0]:.3f}: {trial.params}")
+        print(f"{trial.values[1]:5.2f} features per row, log loss {trial.values[0]:.3f}: {trial.params}")
 
 
 if __name__ == "__main__":

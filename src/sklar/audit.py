@@ -82,7 +82,7 @@ class AuditReport:
                 f"    EVAL-X, the constant union         {self.union_score:6.1f}   ({self.union_features} features)",
                 f"    the mask alone                     {self.mask_score:6.1f}",
                 f"    best constant guess                {self.guess_score:6.1f}",
-                f"  features a row                       {self.mean_features:6.1f}",
+                f"  features per row                       {self.mean_features:6.1f}",
                 f"  masks agree under {100 * NOISE:.0f} % input noise     {self.noise_agreement:5.1f} %",
                 f"  masks agree over refits              {refit}",
             )

@@ -35,7 +35,7 @@ def run_demo(
     selected = np.asarray(selector.select(new_table))
 
     echo("")
-    echo(f"On {len(X_test)} new rows, {selected.sum(axis=1).mean():.1f} features a row were selected:")
+    echo(f"On {len(X_test)} new rows, {selected.sum(axis=1).mean():.1f} features per row were selected:")
     for label, rows in (("x11 <  0", X_test[:, 10] < 0), ("x11 >= 0", X_test[:, 10] >= 0)):
         echo(f"  {label}: {_most_selected(selected[rows], names)}")
     echo(

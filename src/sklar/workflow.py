@@ -243,4 +243,4 @@ def _summarise(summary: dict[str, Any], echo: Callable[[str], object]) -> None:
     echo(f"fitted {summary['model']} on {summary['n_rows']} rows x {summary['n_features']} features")
     if summary["path"]:
         echo(f"penalty {summary['penalty']:.3g}, chosen from {len(summary['path']['penalty'])}")
-    echo(f"{summary['mean_features']:.1f} features a row; most often {', '.join(top) or 'none'}")
+    echo(f"{summary['mean_features']:.1f} features per row; most often {', '.join(top) or 'none'}")

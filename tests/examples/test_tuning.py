@@ -35,4 +35,4 @@ def test_tune_optuna_goes_on_where_it_stopped(run, tmp_path):
     assert run(*words, 2).startswith("2 trials in ")
     more = run(*words, 1)
     assert more.startswith("3 trials in ")
-    assert "features a row, log loss" in more
+    assert "features per row, log loss" in more

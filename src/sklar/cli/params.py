@@ -61,7 +61,7 @@ class Prices(click.ParamType):
 # A test compares them with the constructors'.
 PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("penalty", NumberOr("auto"), "Price of a feature, or 'auto'."),
-    ("k", int, "Rank exactly K features a row (makes a ranker)."),
+    ("k", int, "Rank exactly K features per row (makes a ranker)."),
     ("groups", Columns(groups=True), "Columns that are selected together."),
     ("forced", Columns(), "Columns that are always selected."),
     ("forbidden", Columns(), "Columns that are never selected, nor read."),

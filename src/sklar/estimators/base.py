@@ -267,5 +267,5 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         raise NotImplementedError
 
     def _features_per_row(self, gates: Gates) -> int | None:
-        """Exactly how many features a row gets, or None for as many as it needs."""
+        """Exactly how many features per row gets, or None for as many as it needs."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The top-k mask (Algorithm 3): exactly k features a row, sampled without replacement.
+"""The top-k mask (Algorithm 3): exactly k features per row, sampled without replacement.
 
 The printed algorithm starts its loop at s = 2 and writes v_1 = u_1; it is read here with the formulas of the
 paper's section 3.3, where p^1 = softmax(v / t) is the first of k steps.

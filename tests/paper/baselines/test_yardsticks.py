@@ -11,7 +11,7 @@ from tests.helpers import FALSE_ALARM
 
 @pytest.mark.parametrize(("name", "fdr"), [("syn4", 100 * 3 / 7), ("syn5", 100 * 3 / 7), ("syn6", 100 * 4 / 9)])
 def test_union_scores_what_it_must(name, fdr):
-    """Syn4: of 7 features a row needs 3 or 5, each for half of the rows; Syn6: 5 of 9.
+    """Syn4: of 7 features per row needs 3 or 5, each for half of the rows; Syn6: 5 of 9.
 
     False alarm 1e-6, by Hoeffding: a row's share lies between 2/7 and 4/7.
     """

@@ -121,7 +121,7 @@ def test_exactly_k_features_that_matter():
     fit = fit_honest(x[None], y[None], Task(2), settings)
     masks = masks_of(fit, x)
     assert (masks.sum(1) == 2).all()
-    assert true_positive_rate(relevant, masks) > 85  # two features a row are relevant
+    assert true_positive_rate(relevant, masks) > 85  # two features per row are relevant
 
 
 @pytest.mark.parametrize(("d", "settles"), [(6, False), (20, True)])

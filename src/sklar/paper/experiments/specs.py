@@ -250,7 +250,7 @@ SPECS = {
         ),
         _real(
             "figure-accuracy",
-            "Accuracy from k features a row",
+            "Accuracy from k features per row",
             (OURS_IMAGES, FULL_RANK, IMAGES_NOLA, *IMAGE_BASELINES),
             ("mnist", "fashion-mnist", "isolet"),
             K_CURVE,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
-    """Draw the held-out loss along the path of penalties, with the features a row of each and the one chosen.
+    """Draw the held-out loss along the path of penalties, with the features per row of each and the one chosen.
 
     Parameters
     ----------
@@ -55,6 +55,6 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     ax.margins(x=0.08, y=0.2)
     ax.set_xlabel("penalty (price of a feature)")
     ax.set_ylabel("held-out loss")
-    title(ax, f"chosen: {estimator.penalty_:.2g} (ringed); numbers are features a row")
+    title(ax, f"chosen: {estimator.penalty_:.2g} (ringed); numbers are features per row")
     quiet(ax)
     return ax

@@ -59,7 +59,7 @@ class GateCorrelation(nn.Module):
 
     @torch.no_grad()
     def learn(self, pairs: Tensor, mixed: Tensor) -> None:
-        """Put one step's gradient on the loadings, for a pair of features a row and its mixed difference.
+        """Put one step's gradient on the loadings, for a pair of features per row and its mixed difference.
 
         pairs : (P F, n, 2)
         mixed : (P F, n)

@@ -186,7 +186,7 @@ class SelectorTraining:
         self.learner.update_average()
 
     def flip_gradient(self, drawn: Drawn, index: Tensor, gain: Tensor) -> Tensor:
-        """The natural gradient of the scores, price - gain, from K features a row `index` (P F, b, K): (P F, b, d)."""
+        """The natural gradient of the scores, price - gain, from K features per row `index` (P F, b, K): (P F, b, d)."""
         alpha, price = drawn.alpha, drawn.penalty
         if self.folds.gates.cost is not None:  # every feature has its own
             price = price * self.folds.gates.cost[index]

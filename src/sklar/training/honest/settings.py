@@ -67,7 +67,7 @@ class SelectorSettings:
     n_factors: int = 8  # of L, for "low-rank"
     correlation_rate: float = 1e-2  # learning rate of L
     pull: Pull = field(default_factory=Pull)  # of the correlation, to 0
-    k: int | None = None  # exactly so many features a row
+    k: int | None = None  # exactly so many features per row
     min_features: int = 0  # at least so many, where there is no k
 
 

@@ -1,4 +1,4 @@
-"""Exactly k features a row: masks of k gates, and what the scores learn from swaps, one feature out and one in.
+"""Exactly k features per row: masks of k gates, and what the scores learn from swaps, one feature out and one in.
 
 Every gate gets the slope of the loss as drawn, which one backward pass gives for all gates together. A slope is of an
 infinitely small change, so some swaps a row, picked at random, are tried in full, and what the slope got wrong about

@@ -1,4 +1,4 @@
-// The penalty path: held-out loss with its error, features a row, and a ring around the penalty that was chosen.
+// The penalty path: held-out loss with its error, features per row, and a ring around the penalty that was chosen.
 function drawPath() {
   const plot = byId("path-plot");
   if (!plot) return;
@@ -24,7 +24,7 @@ function drawPath() {
     plot.append(draw("text", { class: "faint", x: x(i), y: high - bottom + 16, "text-anchor": "middle" }, penalty[i].toPrecision(2)));
     plot.append(draw("text", { class: "faint", x: x(i) + 8, y: y(loss[i]) - 8 }, sizes[i].toFixed(1)));
     const dot = draw("circle", { cx: x(i), cy: y(loss[i]), r: 5 });
-    const told = `penalty ${penalty[i].toPrecision(2)}: loss ${loss[i]} ± ${error[i].toPrecision(2)}, ${sizes[i].toFixed(1)} features a row${i === chosen ? ", chosen" : ""}`;
+    const told = `penalty ${penalty[i].toPrecision(2)}: loss ${loss[i]} ± ${error[i].toPrecision(2)}, ${sizes[i].toFixed(1)} features per row${i === chosen ? ", chosen" : ""}`;
     dot.addEventListener("pointermove", (event) => showTip(told, event));
     dot.addEventListener("pointerleave", hideTip);
     plot.append(dot);
