@@ -21,6 +21,17 @@ def penalty_grid(scale: float, n_penalties: int = 8) -> list[float]:
     return [float(value) for value in scale * np.geomspace(3e-4, 1e-1, n_penalties)]
 
 
+def mean_and_paired_error(row_losses: np.ndarray, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Means of the losses (M, n) of M members, and the standard errors of their differences to the best: (M,), (M,)."""
+    means = row_losses.mean(axis=1) if weight is None else np.average(row_losses, axis=1, weights=weight)
+    best = int(np.argmin(means))
+    difference = row_losses - row_losses[best]
+    if weight is None:
+        return means, difference.std(axis=1) / np.sqrt(row_losses.shape[1])
+    centred = difference - (means - means[best])[:, np.newaxis]
+    return means, np.sqrt(((weight * centred) ** 2).sum(axis=1)) / weight.sum()  # of a weighted mean
+
+
 def choose_penalty(
     penalties: list[float], row_losses: np.ndarray, mean_features: np.ndarray, weight: np.ndarray | None = None
 ) -> PathChoice:
@@ -36,15 +47,8 @@ def choose_penalty(
     The standard error is that of the *paired* difference to the best member: rows differ far more in how hard
     they are than members do in how well they predict, and an unpaired error would hide weak features.
     """
-    means = row_losses.mean(axis=1) if weight is None else np.average(row_losses, axis=1, weights=weight)
-    best = int(np.argmin(means))
-    difference = row_losses - row_losses[best]
-    if weight is None:
-        error = difference.std(axis=1) / np.sqrt(row_losses.shape[1])
-    else:  # of a weighted mean
-        centred = difference - (means - means[best])[:, np.newaxis]
-        error = np.sqrt(((weight * centred) ** 2).sum(axis=1)) / weight.sum()
-    eligible = means - means[best] <= error
+    means, error = mean_and_paired_error(row_losses, weight)
+    eligible = means - means.min() <= error
     # of equally sparse members, the one with the largest penalty
     member = max(np.flatnonzero(eligible), key=lambda g: (-mean_features[g], penalties[g]))
     path: PenaltyPath = {

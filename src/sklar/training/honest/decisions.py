@@ -6,6 +6,9 @@ Here `selector` scores, `predictors` judge, and a log-penalty is given for each 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -35,11 +38,17 @@ def deviation(values: Tensor, weight: Tensor | None) -> Tensor:
     return (share * (values - mean).square()).sum(1).sqrt()
 
 
-def loss_spread(predictors: FoldPredictors) -> Tensor:
-    """The standard deviation of the loss, of training rows shown everything, judged out of fold: (P,)."""
-    x, _ = predictors.folds.training
-    losses = predictors.out_of_fold_losses(predictors.alive[:, None, None].expand(*x.shape[:3], -1).to(x.dtype))
-    return deviation(losses, predictors.folds.training_weight)
+def penalty_unit(predictors: FoldPredictors, least_share: float) -> Tensor:
+    """The standard deviation of the loss, of training rows shown everything, judged out of fold: (P,).
+
+    But at least so much of the loss of rows shown nothing: where labels have no noise the deviation shrinks to
+    nothing, and any feature would be worth a price in such units.
+    """
+    (x, _), weight = predictors.folds.training, predictors.folds.training_weight
+    everything = predictors.alive[:, None, None].expand(*x.shape[:3], -1).to(x.dtype)
+    spread = deviation(predictors.out_of_fold_losses(everything), weight)
+    nothing = mean_and_error(predictors.out_of_fold_losses(torch.zeros_like(everything)), weight)[0]
+    return torch.maximum(spread, least_share * nothing.abs())
 
 
 def training_masks(selector: Selector, predictors: FoldPredictors, log_penalty: Tensor, decisions: Decisions) -> Tensor:
@@ -48,15 +57,20 @@ def training_masks(selector: Selector, predictors: FoldPredictors, log_penalty: 
     return selector.masks(x.flatten(1, 2), log_penalty, decisions).view(*x.shape[:3], -1)
 
 
-def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tensor) -> list[PathChoice]:
-    """The penalty of each problem, of log-penalties (P, G), by its held-out rows."""
+def choose_penalties(
+    selector: Selector, predictors: FoldPredictors, grid: Tensor
+) -> tuple[list[PathChoice], list[np.ndarray], list[np.ndarray]]:
+    """The penalty of each problem, of log-penalties (P, G), by its held-out rows.
+
+    With it their losses at that penalty, and the evidence that the masks say anything (see `_evidence`): (n,) each.
+    """
     x, y = predictors.folds.held_out
     undecided = Decisions.none(selector.alive)
     masks = [selector.masks(x, column, undecided) for column in grid.unbind(1)]
     losses = torch.stack([predictors.held_out_losses(x, mask, y) for mask in masks], 1)  # (P, G, n)
     sizes = torch.stack([mask.sum(-1).mean(1) for mask in masks], 1)  # (P, G)
     penalties, weight = grid.exp().cpu().tolist(), predictors.folds.held_out_weight
-    return [
+    choices = [
         choose_penalty(
             penalties[p],
             losses[p].cpu().numpy(),
@@ -65,6 +79,25 @@ def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tenso
         )
         for p in range(len(penalties))
     ]
+    members = torch.tensor([choice.member for choice in choices], device=x.device)
+    chosen = selector.masks(x, grid.gather(1, members.unsqueeze(1)).squeeze(1), undecided)
+    evidence = list(_evidence(selector, predictors, chosen).cpu().numpy())
+    return choices, [losses[p, choice.member].cpu().numpy() for p, choice in enumerate(choices)], evidence
+
+
+def _evidence(selector: Selector, predictors: FoldPredictors, mask: Tensor) -> Tensor:
+    """The score of adding what masks (P, n, d) of held-out rows say to a prediction from nothing: (P, n).
+
+    residual * (prediction - its mean): of mean 0 where the masks say nothing about y, however sure the predictors are.
+    """
+    x, y = predictors.folds.held_out
+    forced = torch.zeros_like(selector.alive[0]) if selector.forced is None else selector.forced
+    before, after = (predictors.held_out_outputs(x, m) for m in (forced.expand_as(mask).to(x.dtype), mask))
+    residual = predictors.task.residuals(before, y)  # (P, n, C)
+    change = after - before
+    if change.shape[-1] != residual.shape[-1]:  # of two classes one residual stands for both
+        change = change[..., 1:] - change[..., :1]
+    return (residual * (change - change.mean(1, keepdim=True))).sum(-1)
 
 
 def decide(
@@ -73,17 +106,21 @@ def decide(
     log_penalty: Tensor,
     settings: DecisionSettings,
     row_sufficiency: float,
+    shows: Sequence[bool],
 ) -> Decisions:
-    """All decisions, one after the other; with k there are none."""
+    """All decisions, one after the other; with k there are none. Where a problem `shows` nothing, all is shut."""
     decisions = Decisions.none(selector.alive)
     if selector.settings.k is not None:
         return decisions
+    idle = ~torch.tensor(list(shows), device=selector.alive.device).unsqueeze(1).expand_as(selector.alive)
     threshold = choose_threshold(selector, predictors, log_penalty, settings, row_sufficiency)
     decisions = decisions._replace(score_threshold=threshold)
     if row_sufficiency > 0:
         errors = settings.gain_errors * row_sufficiency
         useless = find_useless(selector, predictors, log_penalty, decisions, errors, settings.stand_in)
         decisions = decisions._replace(shut=useless)
+    if selector.settings.min_features == 0:
+        decisions = decisions._replace(shut=decisions.shut | idle)
     substitutes = find_substitutes(selector, predictors, log_penalty, decisions, settings)
     return decisions._replace(substitutes=substitutes)
 

@@ -38,6 +38,11 @@ class Folds:
         return self.x.shape[1] * self.x.shape[2]
 
     @property
+    def has_held_out(self) -> bool:
+        """Whether any rows are held out."""
+        return self.n_train < self.x.shape[2]
+
+    @property
     def n_folds(self) -> int:
         """F."""
         return self.x.shape[1]

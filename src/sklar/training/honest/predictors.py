@@ -101,6 +101,17 @@ class FoldPredictors:
         narrow.beside = SideWork(alive.device, thread=True)
         return narrow
 
+    def with_weights(self, network: MaskedPredictor, judge: MaskedPredictor) -> FoldPredictors:
+        """The predictors of the same rows and features with other weights, learning anew from them."""
+        other = copy.copy(self)
+        other.learner = other._learner(network, judge)
+        other.beside = SideWork(self.alive.device, thread=True)
+        return other
+
+    def copied(self) -> FoldPredictors:
+        """The same predictors, which may learn apart from these."""
+        return self.with_weights(copy.deepcopy(self.learner.network), copy.deepcopy(self.judge))
+
     @property
     def sparsity(self) -> float:
         """The group lasso's strength: weak features are not to pay for noise that is not there."""
@@ -121,6 +132,13 @@ class FoldPredictors:
         n_folds = self.folds.n_folds
         x, mask, y = (t.repeat_interleave(n_folds, 0) for t in (x, mask, y))
         return self.task.row_loss(self.judge(x, mask), y).view(problems, n_folds, n).mean(1)
+
+    @torch.no_grad()
+    def held_out_outputs(self, x: Tensor, mask: Tensor) -> Tensor:
+        """The mean output of all predictors for rows (P, n, D) that none of them saw: (P, n, out)."""
+        n_folds = self.folds.n_folds
+        outputs = self.judge(x.repeat_interleave(n_folds, 0), mask.repeat_interleave(n_folds, 0))
+        return outputs.unflatten(0, (-1, n_folds)).mean(1)
 
     @torch.no_grad()
     def out_of_fold_losses(self, mask: Tensor, rows: Tensor | None = None) -> Tensor:

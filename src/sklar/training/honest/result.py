@@ -27,6 +27,7 @@ class HonestFit:
     log_penalty: Tensor  # (P,)
     choices: list[PathChoice | None]  # None where the penalty was given
     history: list[list[Record]]  # of each problem
+    shows: list[bool]  # whether held-out rows show that anything can be selected
 
     def penalty(self, problem: int = 0) -> float:
         """The penalty that was used."""

@@ -47,6 +47,7 @@ class Selector:
     alive: Tensor  # bool (P, d); the other features fill up the width
     forced: Tensor | None  # bool (d,)
     log_penalty_centre: Tensor  # (P, 1, 1)
+    strength: Tensor  # factor on the group lasso of the inputs, (P,)
     sharpness: float = 1.0  # factor on the scores before gates are drawn, at the end of training
 
     def scores(self, x: Tensor, log_penalty: Tensor) -> Tensor:
@@ -94,10 +95,9 @@ def new_selector(
         inputs = columns if gates.of_input is None else inputs_of(gates.of_input, columns[0])[None]
         of_penalty = torch.full_like(columns[:, :1], gates.n_inputs)  # the last input
         network = network.only(columns, torch.cat([inputs, of_penalty], 1))
-    centre = log_penalties.mean(1)[:, None, None]
-    return Selector(
-        settings, network, new_correlation(folds, settings, seed + 2), screened.alive, folds.gates.forced, centre
-    )
+    centre, strength = log_penalties.mean(1)[:, None, None], torch.ones(len(columns), device=columns.device)
+    correlation = new_correlation(folds, settings, seed + 2)
+    return Selector(settings, network, correlation, screened.alive, folds.gates.forced, centre, strength)
 
 
 def new_correlation(folds: Folds, settings: SelectorSettings, seed: int) -> GateCorrelation | None:

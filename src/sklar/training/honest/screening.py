@@ -85,10 +85,10 @@ def union(predictors: FoldPredictors, least_width: int, most_width: int, setting
 def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
     """Mean gain of every feature over its standard error, the larger of random and of full masks: (P, d)."""
     folds, task, judge, gates = predictors.folds, predictors.task, predictors.judge, predictors.folds.gates
-    (problems, n_folds, m, _), d = folds.x.shape, gates.n
-    x, y = folds.x.flatten(0, 1), folds.y.flatten(0, 1)
+    (problems, n_folds, m, _), d = folds.training[0].shape, gates.n
+    x, y = (part.flatten(0, 1) for part in folds.training)  # held-out rows will say what the union is worth
     like = gates.like(x)
-    weight = None if folds.weight is None else folds.weight.flatten(1).unsqueeze(-1)  # (P, n, 1)
+    weight = None if folds.training_weight is None else folds.training_weight.unsqueeze(-1)  # (P, n, 1)
     size = max(1, min(CHUNK, CACHED_ENTRIES // (problems * n_folds * m * predictors.settings.hidden)))
     if gates.of_input is not None:
         size = _gates_together(x, d)
@@ -175,13 +175,13 @@ def _two_sided(n_false: float, n_tests: float, least: float) -> float:
 
 def _left_open(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, Tensor]:
     """Rows (P, n, D), and the residuals of a prediction from the features in `found` (P, d), by weight: (P, n, C)."""
-    folds = predictors.folds
-    mask = found[:, None, None].expand(*folds.x.shape[:3], -1).flatten(0, 1).to(folds.x.dtype)
-    output = predictors.judge(folds.x.flatten(0, 1), mask).unflatten(0, folds.x.shape[:2]).flatten(1, 2)
-    residual = predictors.task.residuals(output, folds.y.flatten(1, 2))
-    if folds.weight is not None:
-        residual = residual * folds.weight.flatten(1).unsqueeze(-1)
-    return folds.x.flatten(1, 2), residual
+    (x, y), weight = predictors.folds.training, predictors.folds.training_weight
+    mask = found[:, None, None].expand(*x.shape[:3], -1).flatten(0, 1).to(x.dtype)
+    output = predictors.judge(x.flatten(0, 1), mask).unflatten(0, x.shape[:2]).flatten(1, 2)
+    residual = predictors.task.residuals(output, y.flatten(1, 2))
+    if weight is not None:
+        residual = residual * weight.unsqueeze(-1)
+    return x.flatten(1, 2), residual
 
 
 def score_z(x: Tensor, weight: Tensor, encoded: bool = False) -> Tensor:

@@ -99,7 +99,7 @@ class SelectorTraining:
         self.learner = AveragedLearner(network, optimiser, s.ema_decay)
         self.of_correlation = adamw(correlation, s.correlation_rate, 0.0, beta2=s.beta2) if correlation else None
         # an input's weights are the longer, the more there are
-        self.sparsity = s.sparsity * (s.hidden / 100) ** 0.5 * self.folds.noise
+        self.sparsity = s.sparsity * (s.hidden / 100) ** 0.5 * self.folds.noise * selector.strength[:, None, None]
         device = self.folds.x.device
         self.sharpness = torch.ones((), device=device)  # a factor on the scores before gates are drawn
         self.noise_side = SideWork(device)  # noise, and what concerns the correlation alone
@@ -186,7 +186,7 @@ class SelectorTraining:
         self.learner.update_average()
 
     def flip_gradient(self, drawn: Drawn, index: Tensor, gain: Tensor) -> Tensor:
-        """The natural gradient of the scores, price - gain, from K features per row `index` (P F, b, K): (P F, b, d)."""
+        """The natural gradient of the scores, price - gain, from K features a row, `index` (P F, b, K): (P F, b, d)."""
         alpha, price = drawn.alpha, drawn.penalty
         if self.folds.gates.cost is not None:  # every feature has its own
             price = price * self.folds.gates.cost[index]

@@ -1,0 +1,149 @@
+"""How strongly the selector is regularised, and whether anything can be shown: held-out rows say both.
+
+A strength is a factor on the group lasso of the selector's inputs. Strong, the selector looks at few features, and rows
+differ only where a few clear switches say so: right where one model holds for all rows but for a switch. Weak, it may
+look at every feature: right where what decides a row varies smoothly with all of it, as in most real tables. Held-out
+loss knows which of the two a table is. It also knows where there is nothing to find: masks that tell no more about rows
+that nothing learned from than showing nothing does.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+import torch
+from scipy.stats import t as student
+from torch import Tensor, nn
+
+from sklar.training.engine.loop import Record
+from sklar.training.honest.decisions import choose_penalties
+from sklar.training.honest.predictors import FoldPredictors
+from sklar.training.honest.scoring import Selector
+from sklar.training.honest.selector import PenaltyRange, train_selector
+from sklar.training.honest.settings import HonestSettings
+from sklar.training.penalty_path import PathChoice, mean_and_paired_error
+
+Stack = TypeVar("Stack", bound=nn.Module)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Selectors of P problems trained along the path with one strength, and what their held-out rows say of them."""
+
+    strength: float
+    selector: Selector
+    predictors: FoldPredictors
+    choices: list[PathChoice]  # of the penalty, one a problem; none where nothing is held out
+    losses: list[np.ndarray]  # of the held-out rows at that penalty, (n,)
+    evidence: list[np.ndarray]  # that the masks of these rows say anything, of mean 0 where they do not, (n,)
+
+    def n_features(self, problem: int) -> float:
+        """Per row, at the chosen penalty."""
+        choice = self.choices[problem]
+        return choice.path["mean_features"][choice.member]
+
+    def record(self, problem: int, chosen: bool) -> Record:
+        """What was tried, for the history of a fit."""
+        return self.record_of([problem], chosen)
+
+    def record_of(self, problems: list[int], chosen: bool) -> Record:
+        """The same over several problems, the splits of one table."""
+        return {
+            "part": "strength",
+            "strength": self.strength,
+            "loss": float(np.concatenate([self.losses[p] for p in problems]).mean()),
+            "mean_features": float(np.mean([self.n_features(p) for p in problems])),
+            "chosen": chosen,
+        }
+
+
+def pool(candidates: Sequence[Candidate]) -> Candidate:
+    """Candidates of one strength, each for some problems, as one for all; it has the networks of the first."""
+    first = candidates[0]
+    return replace(
+        first,
+        choices=[choice for one in candidates for choice in one.choices],
+        losses=[losses for one in candidates for losses in one.losses],
+        evidence=[evidence for one in candidates for evidence in one.evidence],
+    )
+
+
+def try_strengths(
+    selector: Selector,
+    predictors: FoldPredictors,
+    grid: Tensor,
+    settings: HonestSettings,
+    report: Callable[[], object],
+) -> list[Candidate]:
+    """Train along the path of log-penalties (P, G) with each strength, all from the same start."""
+    folds = predictors.folds
+    path = PenaltyRange(grid[:, 0], grid[:, -1])
+    candidates = []
+    for strength in settings.strengths:
+        own = predictors.copied() if len(settings.strengths) > 1 else predictors
+        start = replace(selector, strength=torch.full_like(selector.strength, strength))
+        trained = train_selector(start, own, path, settings.schedule.path_steps, folds.n_train, report)
+        found = choose_penalties(trained, own, grid) if folds.has_held_out else ([], [], [])
+        candidates.append(Candidate(strength, trained, own, *found))
+    return candidates
+
+
+def preferred(candidates: list[Candidate], problems: list[int]) -> int:
+    """Of those within one standard error of the least held-out loss the one that selects least, then the strongest.
+
+    The rows of all `problems` decide together; the error is that of the paired difference to the best.
+    """
+    if len(candidates) == 1:
+        return 0
+    losses = np.stack([np.concatenate([one.losses[p] for p in problems]) for one in candidates])
+    weight = candidates[0].predictors.folds.held_out_weight
+    one_fit = weight is not None and len(weight) > max(problems)  # pooled splits count their rows alike
+    rows = torch.cat([weight[p] for p in problems]).cpu().numpy() if weight is not None and one_fit else None
+    means, error = mean_and_paired_error(losses, rows)
+    sizes = [np.mean([one.n_features(p) for p in problems]) for one in candidates]
+    eligible = np.flatnonzero(means - means.min() <= error)
+    return int(min(eligible, key=lambda i: (round(float(sizes[i]), 2), -candidates[i].strength)))
+
+
+def shows_something(candidate: Candidate, problems: list[int], false_alarms: float) -> bool:
+    """Whether masks of held-out rows say anything about y beyond chance: a one-sided t-test of that level.
+
+    It asks whether predictions and targets go together, not whether the loss falls: with few rows predictors are too
+    sure of themselves, or not sure enough, long before they are useless.
+    """
+    if not candidate.evidence:
+        return True
+    evidence = np.concatenate([candidate.evidence[p] for p in problems])
+    error = evidence.std(ddof=1) / len(evidence) ** 0.5 if len(evidence) > 1 else np.inf
+    return bool(evidence.mean() > error * student.ppf(1 - false_alarms, max(1, len(evidence) - 1)))
+
+
+def joined(candidates: list[Candidate], which: list[int]) -> tuple[Selector, FoldPredictors]:
+    """Each problem's selector and predictors from its own candidate."""
+    first = candidates[which[0]]
+    if all(best == which[0] for best in which):
+        return first.selector, first.predictors
+    selectors = [candidate.selector for candidate in candidates]
+    correlations = [one.correlation for one in selectors if one.correlation is not None]
+    selector = replace(
+        first.selector,
+        network=_joined([one.network for one in selectors], which),
+        correlation=_joined(correlations, which) if correlations else None,
+        strength=torch.tensor([candidates[i].strength for i in which], device=first.selector.strength.device),
+    )
+    n_folds, learners = first.predictors.folds.n_folds, [candidate.predictors.learner for candidate in candidates]
+    network = _joined([learner.network for learner in learners], which, n_folds)
+    judge = _joined([learner.average for learner in learners], which, n_folds)
+    return selector, first.predictors.with_weights(network, judge)
+
+
+def _joined(stacks: list[Stack], which: list[int], each: int = 1) -> Stack:
+    """A stack whose problem p is that of stacks[which[p]]; a problem has `each` replicas."""
+    states, result = [stack.state_dict() for stack in stacks], copy.deepcopy(stacks[0])
+    rows = [(best, slice(problem * each, (problem + 1) * each)) for problem, best in enumerate(which)]
+    result.load_state_dict({key: torch.cat([states[best][key][part] for best, part in rows]) for key in states[0]})
+    return result
