@@ -13,6 +13,7 @@ def test_classes_by_the_definition():
     judgement = judge_classes(np.log(p), y)
     of_y = np.log(p[np.arange(3), y])
     assert judgement.score == pytest.approx(200 / 3)
+    assert judgement.score_error == pytest.approx(100 * (2 / 9 / 3) ** 0.5)
     assert judgement.expected_score == pytest.approx(100 * (0.7 + 0.8 + 0.4) / 3)
     assert judgement.loss == pytest.approx(-of_y.mean())
     rows = -(p * np.log(p)).sum(axis=1) + of_y

@@ -23,6 +23,7 @@ from scipy.special import logsumexp
 
 LEAST_LOG_P = -20.0  # of a class: what no judge of finitely many rows can know
 LOG_TEMPERATURES = (-2.0, 2.0)
+MOST_DEVIATIONS = 5.0  # of a residual
 
 
 class Judgement(NamedTuple):
@@ -33,6 +34,7 @@ class Judgement(NamedTuple):
     """
 
     score: float
+    score_error: float  # its standard error over rows
     expected_score: float | None
     loss: float
     excess: float | None  # nats; None where the judge gives no distribution
@@ -54,8 +56,8 @@ def judge_classes(log_p: np.ndarray, y: np.ndarray) -> Judgement:
     log_p = np.maximum(log_p, LEAST_LOG_P)
     p, of_y = np.exp(log_p), log_p[np.arange(len(y)), y]
     excess = -(p * log_p).sum(axis=1) + of_y  # H[p] + log p(y): (n,)
-    score = 100 * np.mean(log_p.argmax(axis=1) == y)
-    return Judgement(float(score), float(100 * p.max(axis=1).mean()), float(-of_y.mean()), *_mean_and_error(excess))
+    score = _mean_and_error(100.0 * (log_p.argmax(axis=1) == y))
+    return Judgement(*score, float(100 * p.max(axis=1).mean()), float(-of_y.mean()), *_mean_and_error(excess))
 
 
 def judge_values(mean: np.ndarray, variance: np.ndarray | None, y: np.ndarray) -> Judgement:
@@ -73,11 +75,12 @@ def judge_values(mean: np.ndarray, variance: np.ndarray | None, y: np.ndarray) -
     """
     squares, spread = (y - mean) ** 2, float(np.var(y)) or 1.0
     loss = float(squares.mean() / spread)
+    score = _mean_and_error(100 * (1 - squares / spread))
     if variance is None:
-        return Judgement(100 * (1 - loss), None, loss, None, None)
+        return Judgement(*score, None, loss, None, None)
     expected = float(100 * (1 - variance.mean() / spread))
-    excess = (1 - np.minimum(squares / variance, 25.0)) / 2
-    return Judgement(100 * (1 - loss), expected, loss, *_mean_and_error(excess))
+    excess = (1 - np.minimum(squares / variance, MOST_DEVIATIONS**2)) / 2
+    return Judgement(*score, expected, loss, *_mean_and_error(excess))
 
 
 def _mean_and_error(values: np.ndarray) -> tuple[float, float]:
