@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from rivals import PRESETS
-from sklearn.model_selection import train_test_split
+from sklearn.model_selection import KFold, train_test_split
 from sklearn.preprocessing import OrdinalEncoder, TargetEncoder
 
 import sklar
@@ -105,11 +105,11 @@ class Split:
         """One number a column, none missing, for networks and linear models: float (n, d)."""
         result = self.codes.copy()
         if self.text and (not self.is_classification or len(np.unique(self.y)) == 2):
-            encoder = TargetEncoder(target_type="binary" if self.is_classification else "continuous", random_state=0)
             columns = [self.X.columns.get_loc(name) for name in self.text]
-            crossed = encoder.fit_transform(self._text(self.train), self.y_train)
-            result[:, columns] = encoder.transform(self._text())
-            result[np.ix_(self.train, columns)] = crossed
+            result[:, columns] = self._target_means(self.train, slice(None))
+            for kept, held in KFold(5, shuffle=True, random_state=0).split(self.train):
+                held_rows = self.train[held]
+                result[np.ix_(held_rows, columns)] = self._target_means(self.train[kept], held_rows)
         means = np.nanmean(result[self.train], axis=0)
         return np.where(np.isnan(result), means, result)
 
@@ -120,6 +120,11 @@ class Split:
         schema = Schema.of(table, {})
         widths = schema.encoding.widths()
         return schema.training_inputs(table.rows), np.repeat(np.arange(self.n_features), widths).tolist()
+
+    def _target_means(self, learn: np.ndarray, rows: Any) -> np.ndarray:
+        """The mean of the target for the categories of some rows, as others have it: (n, text columns)."""
+        encoder = TargetEncoder(target_type="binary" if self.is_classification else "continuous")
+        return encoder.fit(self._text(learn), self.y[learn]).transform(self._text(rows))
 
     def _text(self, rows: Any = slice(None)) -> pd.DataFrame:
         return self.X[self.text].iloc[rows].fillna("(missing)").astype(str)

@@ -62,7 +62,7 @@ def test_values(engine):
         judgement = judge.judge(X, y, np.tile(np.isin(np.arange(4), shown), (len(X), 1)))
         scores.append(judgement.score)
         assert abs(judgement.excess) < 6 * judgement.excess_error + 0.05
-        assert judgement.expected_score == pytest.approx(judgement.score, abs=12)
+        assert judgement.expected_score == pytest.approx(judgement.score, abs=25)
     assert scores[0] > 90
     assert scores[0] > scores[1] > scores[2] > scores[3] - 5
     assert abs(scores[3]) < 10

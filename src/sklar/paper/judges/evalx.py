@@ -17,6 +17,8 @@ from sklar.audit import EVALX_STEPS
 from sklar.model.gates import Gates
 from sklar.paper.judges.judgement import (
     Judgement,
+    error_of_copies,
+    excess_of_classes,
     fitted_temperature,
     judge_classes,
     judge_values,
@@ -86,7 +88,8 @@ class EvalxJudge:
 
     def _of_classes(self, log_p: np.ndarray, codes: np.ndarray, n: int) -> Judgement:
         temperature = fitted_temperature(log_p[:n], codes[:n])
-        return judge_classes(tempered(log_p[n:], temperature), codes[n:])
+        error = error_of_copies(excess_of_classes(tempered(log_p[:n], temperature), codes[:n]), 1)
+        return judge_classes(tempered(log_p[n:], temperature), codes[n:], error)
 
     def _outputs(
         self, inputs: np.ndarray, target: np.ndarray, masks: list[np.ndarray], task: Task, gate_of_input: list[int]

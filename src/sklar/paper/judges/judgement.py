@@ -10,7 +10,8 @@ over-confident about what it is shown. Judges are recalibrated first, on other r
 dealt at random: the same sets of features as often, but none chosen for its row. So neither a judge's own confidence
 nor which sets are popular is taken for a choice that speaks. (Random sets of the same size do not do: a judge that
 rarely saw informative features together is under-confident about any selection that shows them, one set for all rows
-included.)
+included.) Of classes a temperature is fitted there, of variances a factor. Either makes the excess of these rows 0: the
+derivative of the log loss by 1 / T is -T times the excess. Its error there is part of the error that is reported.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ class Judgement(NamedTuple):
     excess_error: float | None  # its standard error over rows
 
 
-def judge_classes(log_p: np.ndarray, y: np.ndarray) -> Judgement:
+def judge_classes(log_p: np.ndarray, y: np.ndarray, control_error: float = 0.0) -> Judgement:
     """The judgement of log-probabilities (n, classes) and class codes (n,).
+
+    `control_error` is the standard error of the excess on the rows that recalibrated the judge.
 
     Examples
     --------
@@ -54,13 +57,20 @@ def judge_classes(log_p: np.ndarray, y: np.ndarray) -> Judgement:
     0.162
     """
     log_p = np.maximum(log_p, LEAST_LOG_P)
-    p, of_y = np.exp(log_p), log_p[np.arange(len(y)), y]
-    excess = -(p * log_p).sum(axis=1) + of_y  # H[p] + log p(y): (n,)
     score = _mean_and_error(100.0 * (log_p.argmax(axis=1) == y))
-    return Judgement(*score, float(100 * p.max(axis=1).mean()), float(-of_y.mean()), *_mean_and_error(excess))
+    expected = float(100 * np.exp(log_p).max(axis=1).mean())
+    loss = float(-log_p[np.arange(len(y)), y].mean())
+    excess, error = _mean_and_error(excess_of_classes(log_p, y))
+    return Judgement(*score, expected, loss, excess, float(np.hypot(error, control_error)))
 
 
-def judge_values(mean: np.ndarray, variance: np.ndarray | None, y: np.ndarray) -> Judgement:
+def excess_of_classes(log_p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """H[p] + log p(y) of each row: (n,)."""
+    log_p = np.maximum(log_p, LEAST_LOG_P)
+    return -(np.exp(log_p) * log_p).sum(axis=1) + log_p[np.arange(len(y)), y]
+
+
+def judge_values(mean: np.ndarray, variance: np.ndarray | None, y: np.ndarray, control_error: float = 0.0) -> Judgement:
     """The judgement of predicted values (n,) and, where given, predicted variances of their residuals (n,).
 
     The distribution is Gaussian, so that H[p] + log p(y) = (1 - (y - mean)^2 / variance) / 2: the excess is above 0
@@ -79,8 +89,35 @@ def judge_values(mean: np.ndarray, variance: np.ndarray | None, y: np.ndarray) -
     if variance is None:
         return Judgement(*score, None, loss, None, None)
     expected = float(100 * (1 - variance.mean() / spread))
-    excess = (1 - np.minimum(squares / variance, MOST_DEVIATIONS**2)) / 2
-    return Judgement(*score, expected, loss, *_mean_and_error(excess))
+    excess, error = _mean_and_error(excess_of_values(squares / variance))
+    return Judgement(*score, expected, loss, excess, float(np.hypot(error, control_error)))
+
+
+def excess_of_values(ratios: np.ndarray) -> np.ndarray:
+    """H[p] + log p(y) of each row, from its squared residual as a multiple of the variance expected: (n,)."""
+    return (1 - np.minimum(ratios, MOST_DEVIATIONS**2)) / 2
+
+
+def fitted_factor(ratios: np.ndarray) -> float:
+    """What variances must be multiplied by so that these rows have no excess.
+
+    Examples
+    --------
+    >>> round(fitted_factor(np.array([1.0, 2.0, 3.0])), 6), fitted_factor(np.zeros(3))
+    (2.0, 1.0)
+    """
+    if not ratios.any():
+        return 1.0
+    low, high = -20.0, 20.0  # logarithms
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if excess_of_values(ratios * np.exp(-middle)).mean() > 0 else (middle, high)
+    return float(np.exp(low))
+
+
+def error_of_copies(excess: np.ndarray, copies: int) -> float:
+    """The standard error of a mean over rows that stand there so many times in a row, (rows * copies,)."""
+    return _mean_and_error(excess.reshape(-1, copies).mean(axis=1))[1]
 
 
 def _mean_and_error(values: np.ndarray) -> tuple[float, float]:

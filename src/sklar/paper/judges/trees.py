@@ -14,7 +14,11 @@ import numpy as np
 from sklar.paper.judges.boosting import Boosting, Rows, Trees, boosted
 from sklar.paper.judges.judgement import (
     Judgement,
+    error_of_copies,
+    excess_of_classes,
+    excess_of_values,
     few_or_many,
+    fitted_factor,
     fitted_temperature,
     judge_classes,
     judge_values,
@@ -29,7 +33,7 @@ MOST_ENTRIES = 2**25  # of the copied rows
 RECALIBRATION_ROWS = 4_000
 VARIANCE_TREES = Boosting(rounds_without_held_out=60, leaves=8)
 ROWS_OF_A_VARIANCE = 10  # different ones in a leaf, at least
-LEAST_VARIANCE = 1e-4  # of the target's
+LEAST_VARIANCE = 0.01  # of the mean one
 
 
 class TreeJudge:
@@ -83,19 +87,32 @@ class TreeJudge:
             loss, self._n_classes, _hidden_copies(learn, copies, rng), stop, self.boosting, self.random_state
         )
         if loss == "values":
-            self.variance_trees_ = self._variance_trees(rng)
+            self.variance_trees_ = [self._variance_trees(self._half_of_held(half), rng) for half in (0, 1)]
         return self
 
     def judge(self, X: np.ndarray, y: np.ndarray, masks: np.ndarray) -> Judgement:
         """What the trees say of rows (n, d) that they did not learn from, shown by masks (n, d)."""
-        x, masks = _hidden(self._present(X), masks), np.asarray(masks, dtype=bool)
-        control = self._control(masks)
-        target = self._encoded(np.asarray(y))
-        if self.task == "classification":
-            temperature = fitted_temperature(self.trees_(control.x), control.y)
-            return judge_classes(tempered(self.trees_(x), temperature), target)
-        ratios = (control.y - self.trees_(control.x)) ** 2 / self._variance(control.x)
-        return judge_values(self.trees_(x), float(ratios.mean()) * self._variance(x), target)
+        masks = np.asarray(masks, dtype=bool)
+        x, target = _hidden(self._present(X), masks), self._encoded(np.asarray(y))
+        return (self._of_classes if self.task == "classification" else self._of_values)(x, target, masks)
+
+    def _of_classes(self, x: np.ndarray, target: np.ndarray, masks: np.ndarray) -> Judgement:
+        control, copies = self._control(self.held_, masks)
+        log_p = self.trees_(control.x)
+        temperature = fitted_temperature(log_p, control.y)
+        error = error_of_copies(excess_of_classes(tempered(log_p, temperature), control.y), copies)
+        return judge_classes(tempered(self.trees_(x), temperature), target, error)
+
+    def _of_values(self, x: np.ndarray, target: np.ndarray, masks: np.ndarray) -> Judgement:
+        """The mean of two judgements: each half of the held-out rows recalibrates the variance learned from the other."""
+        mean, judgements = self.trees_(x), []
+        for half, variance in enumerate(self.variance_trees_):
+            control, copies = self._control(self._half_of_held(1 - half), masks)
+            ratios = (control.y - self.trees_(control.x)) ** 2 / variance(control.x)
+            factor = fitted_factor(ratios)
+            error = error_of_copies(excess_of_values(ratios / factor), copies)
+            judgements.append(judge_values(mean, factor * variance(x), target, error / 2**0.5))
+        return Judgement(*(float(np.mean(values)) for values in zip(*judgements, strict=True)))
 
     def _learn_target(self, y: np.ndarray) -> np.ndarray:
         if self.task == "classification":
@@ -123,29 +140,25 @@ class TreeJudge:
         X = np.asarray(X, dtype=np.float32)
         return np.where(np.isnan(X), self.below_, X)
 
-    def _control(self, masks: np.ndarray) -> Rows:
-        """Held-out rows, each shown by others' masks; for values those rows that no variance was learned from."""
+    def _control(self, rows: Rows, masks: np.ndarray) -> tuple[Rows, int]:
+        """Held-out rows, each some times, shown by masks that were chosen for other rows; and how many times."""
         rng = np.random.default_rng(self.random_state + 1)
-        x, y = self.held_ if self.task == "classification" else self._half_of_held(1)
-        copies = -(-RECALIBRATION_ROWS // len(x))
-        x, y = np.repeat(x, copies, axis=0), np.repeat(y, copies, axis=0)
-        return Rows(_hidden(x, masks[rng.integers(len(masks), size=len(x))]), y)
+        copies = -(-RECALIBRATION_ROWS // len(rows.x))
+        x, y = (np.repeat(part, copies, axis=0) for part in rows)
+        return Rows(_hidden(x, masks[rng.integers(len(masks), size=len(x))]), y), copies
 
     def _half_of_held(self, half: int) -> Rows:
         return Rows(self.held_.x[half::2], self.held_.y[half::2])
 
-    def _variance_trees(self, rng: np.random.Generator) -> Trees:
-        """Trees of the squared residuals of one half of the held-out rows: those learned from are too small."""
-        half = self._half_of_held(0)
+    def _variance_trees(self, half: Rows, rng: np.random.Generator) -> Trees:
+        """Trees of the squared residuals of held-out rows: of rows that were learned from they are too small."""
         copies = -(-RECALIBRATION_ROWS // len(half.x))
         rows = _hidden_copies(half, copies, rng)
-        squares = np.maximum((rows.y - self.trees_(rows.x)) ** 2, LEAST_VARIANCE)
+        squares = (rows.y - self.trees_(rows.x)) ** 2
+        least = LEAST_VARIANCE * float(squares.mean()) + 1e-12
         how = VARIANCE_TREES._replace(rows_of_a_leaf=ROWS_OF_A_VARIANCE * copies)
-        return boosted("variances", 1, Rows(rows.x, squares), None, how, self.random_state)
-
-    def _variance(self, x: np.ndarray) -> np.ndarray:
-        """The variance that the residual is expected to have: (n,)."""
-        return np.maximum(self.variance_trees_(x), LEAST_VARIANCE)
+        trees = boosted("variances", 1, Rows(rows.x, np.maximum(squares, least)), None, how, self.random_state)
+        return lambda x: np.maximum(trees(x), least)
 
 
 def _below_all(X: np.ndarray) -> np.ndarray:
