@@ -104,7 +104,7 @@ class TreeJudge:
         return judge_classes(tempered(self.trees_(x), temperature), target, error)
 
     def _of_values(self, x: np.ndarray, target: np.ndarray, masks: np.ndarray) -> Judgement:
-        """The mean of two judgements: each half of the held-out rows recalibrates the variance learned from the other."""
+        """The mean of two: each half of the held-out rows recalibrates the variance that the other taught."""
         mean, judgements = self.trees_(x), []
         for half, variance in enumerate(self.variance_trees_):
             control, copies = self._control(self._half_of_held(1 - half), masks)
