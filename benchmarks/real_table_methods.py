@@ -116,10 +116,9 @@ class Split:
     @cached_property
     def inputs(self) -> tuple[np.ndarray, list[int]]:
         """The inputs of EVAL-X (n, D), and the column of each."""
-        table = read_training_table(self.X, self.y, None, "EVAL-X")
-        schema = Schema.of(table, {})
-        widths = schema.encoding.widths()
-        return schema.training_inputs(table.rows), np.repeat(np.arange(self.n_features), widths).tolist()
+        schema = Schema.of(read_training_table(self.X, self.y, None, "EVAL-X"), {})
+        rows = schema.read(self.X)  # in the table's order, which a training table is not
+        return schema.training_inputs(rows), np.repeat(np.arange(self.n_features), schema.encoding.widths()).tolist()
 
     def _target_means(self, learn: np.ndarray, rows: Any) -> np.ndarray:
         """The mean of the target for the categories of some rows, as others have it: (n, text columns)."""

@@ -120,6 +120,8 @@ def test_text_and_missing_values(methods, autos):
     inputs, column = split.inputs
     assert column == [0, 1, 1, 2, 3, 3, 3]  # a number and "missing"; two makes and "missing"
     assert inputs.shape == (80, 7)
+    np.testing.assert_allclose(inputs[:, 0], (autos["a"] - autos["a"].mean()) / autos["a"].std(ddof=0), atol=1e-5)
+    np.testing.assert_array_equal(inputs[:, 6] > 0, autos["make"].isna())
     for name in ("sklar-ranker", "treeshap", "permutation", "lasso"):
         (selection,) = methods.METHODS[name](split, [2])
         assert selection.masks.shape == (24, 4)
