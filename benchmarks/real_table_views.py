@@ -170,62 +170,56 @@ STYLES: dict[str, dict[str, Any]] = {
     "realx": {"color": "#9c6644", "marker": ">"},
     "stg": {"color": "#3a86a8", "marker": "h"},
 }
-PANEL, COLUMNS = (3.4, 2.7), 4
+PANEL, COLUMNS, LEGEND_HEIGHT = (3.4, 2.7), 4, 0.7  # inches
 
 
 def draw(rows: list[Row], path: Path) -> None:
-    """Score by the judge of trees against features per row, one panel a table."""
+    """Score by the judge of trees against features per row, one panel a table; bars are standard errors."""
     import matplotlib as mpl
 
     mpl.use("Agg")
     from matplotlib import pyplot
 
     by_table = _by([row for row in rows if row["judge"] == "trees"], "table")
-    columns = min(COLUMNS, len(by_table))
+    columns = min(COLUMNS if len(by_table) > 6 else 3, len(by_table))
     lines = -(-len(by_table) // columns)
-    size = (PANEL[0] * columns, PANEL[1] * lines + 0.9)
+    size = (PANEL[0] * columns, PANEL[1] * lines + LEGEND_HEIGHT)
     figure, axes = pyplot.subplots(lines, columns, figsize=size, squeeze=False, layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
     handles: dict[str, Any] = {}
     for axis, (table, some) in zip(axes.flat, by_table.items(), strict=False):
         handles |= _panel(axis, table, some)
     for axis in axes.flat[len(by_table) :]:
         axis.set_axis_off()
-    for axis in axes[:, 0]:
-        axis.set_ylabel("accuracy or R$^2$, %")
+    for axis in axes.flat[max(0, len(by_table) - columns) : len(by_table)]:  # those with no panel below
+        axis.set_xlabel("features per row", fontsize=9)
     shown = [name for name in (*ORDER, "all") if name in handles]
     names = [LABELS.get(name, "LightGBM, all features") for name in shown]
-    figure.legend(
-        [handles[name] for name in shown], names, loc="outside lower center", ncols=4, frameon=False, fontsize=9
-    )
-    figure.supxlabel("features per row", fontsize=10)
-    figure.savefig(path, dpi=150)
+    legend = {"loc": "outside lower center", "ncols": min(columns, 4), "frameon": False, "fontsize": 9}
+    figure.legend([handles[name] for name in shown], names, **legend)
+    figure.savefig(path, dpi=130)
     pyplot.close(figure)
 
 
 def _panel(axis: Any, table: str, rows: list[Row]) -> dict[str, Any]:
-    from matplotlib.ticker import FixedLocator, NullLocator
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
     everything = np.mean([row["all_features_score"] for row in rows])
     handles = {"all": axis.axhline(everything, color="black", linewidth=0.9, linestyle="--", zorder=1)}
     for method, some in _by(rows, "method").items():
-        by_k = sorted(_by([row for row in some if row["k"] is not None], "k").items())
-        points = [(np.mean([row["features"] for row in of_k]), _split_scores(of_k)) for _, of_k in by_k]
-        own = [row for row in some if row["k"] is None]
-        if own and not points:
-            points = [(np.mean([row["features"] for row in own]), _split_scores(own))]
-        if points:
-            style = {"linewidth": 1.2, "markersize": 5, **STYLES[method]}
-            x, scores = zip(*points, strict=True)
-            middle = [np.mean(score) for score in scores]
-            (handles[method],) = axis.plot(x, middle, **style)
-            errors = [np.std(score, ddof=1) / len(score) ** 0.5 if len(score) > 1 else 0.0 for score in scores]
-            axis.errorbar(x, middle, errors, fmt="none", color=style["color"], linewidth=1)
+        x, middle, errors = zip(*_points(some), strict=True)
+        style = {"linewidth": 1.2, "markersize": 5, **STYLES[method]}
+        (handles[method],) = axis.plot(x, middle, **style)
+        axis.errorbar(x, middle, errors, fmt="none", color=style["color"], linewidth=1, alpha=0.6)
     axis.set_xscale("log")
     ticks = [tick for tick in (1, 2, 3, 5, 8, 16, 32, 64) if tick <= axis.get_xlim()[1]]
     axis.xaxis.set_major_locator(FixedLocator(ticks))
     axis.xaxis.set_minor_locator(NullLocator())
     axis.set_xticklabels([str(tick) for tick in ticks])
-    axis.set_title(f"{table} ({rows[0]['n_features']:,} features)", fontsize=10)
+    axis.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+    score = "accuracy" if rows[0]["task"] == "classification" else "R$^2$"
+    axis.set_ylabel(f"{score}, %", fontsize=9)
+    axis.set_title(f"{table} ({rows[0]['train_rows']:,} x {rows[0]['n_features']:,})", fontsize=10)
     axis.grid(color="#e9ecef", linewidth=0.8)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
@@ -233,5 +227,13 @@ def _panel(axis: Any, table: str, rows: list[Row]) -> dict[str, Any]:
     return handles
 
 
-def _split_scores(rows: list[Row]) -> list[float]:
-    return [row["score"] for row in rows]
+def _points(rows: list[Row]) -> list[tuple[float, float, float]]:
+    """Features per row, score and its standard error, for every k; where a method has no k, by its own rule."""
+    ks = [k for k in _ks(rows) if k is not None] or [None]
+    points = []
+    for k in ks:
+        some = [row for row in rows if row["k"] == k]
+        scores = [row["score"] for row in some]
+        error = np.std(scores, ddof=1) / len(scores) ** 0.5 if len(scores) > 1 else some[0]["score_error"]
+        points.append((float(np.mean([row["features"] for row in some])), float(np.mean(scores)), float(error)))
+    return points
