@@ -7,7 +7,8 @@
     python benchmarks/real_tables.py --picture results/real-tables.png
 
 A row of --out is of one table, split, method, k and judge. Rows that are there are not measured again, so that a run
-goes on where it stopped; a method whose rows lack one judge is fitted again. Splits are 70 to 30 with the split's
+goes on where it stopped; a method whose rows lack one judge is fitted again. --again forgets the rows of the tables and
+methods that are asked for first: after a change of a method. Splits are 70 to 30 with the split's
 number as seed (of each class alike); Adult has its official split alone. docs/real_tables.md explains the protocol,
 `real_table_methods.py` how columns are encoded.
 """
@@ -34,6 +35,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # also when it is not run as a s
 from real_table_methods import HAS_OWN_RULE, METHODS, ONLY_OWN_RULE, SLOW, Selection, Split, all_features_score
 from real_table_views import draw, tables
 
+from sklar.atomic import replace_file
 from sklar.datasets import table_names
 from sklar.datasets.store import DataError
 from sklar.paper.experiments.environment import commit
@@ -179,6 +181,13 @@ def append(path: Path, rows: list[dict[str, Any]]) -> int:
     return len(new)
 
 
+def forget(path: Path, tables: list[str], methods: list[str]) -> None:
+    """Leave out the rows of these tables and methods, to measure them again."""
+    kept = [row for row in rows_of(path) if row["table"] not in tables or row["method"] not in methods]
+    if path.is_file():
+        replace_file(path, "".join(json.dumps(row) + "\n" for row in kept))
+
+
 # The command line.
 
 
@@ -201,6 +210,8 @@ def main(arguments: list[str] | None = None) -> None:
         if args.picture:
             draw(rows, args.picture)
         return
+    if args.again:
+        forget(args.out, args.tables, args.methods)
     todo = plans(args, " ".join(["python benchmarks/real_tables.py", *words]))
     os.environ["OMP_NUM_THREADS"] = "1"  # of the processes
     if args.jobs == 1:
@@ -224,6 +235,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", default=quick_ones, choices=[*METHODS, "all"], metavar="METHOD")
     parser.add_argument("--k", type=int, nargs="+", default=[1, 2, 3, 5, 8])
     parser.add_argument("--judges", nargs="+", default=list(JUDGES), choices=JUDGES)
+    parser.add_argument("--again", action="store_true", help="measure also what there are rows of")
     parser.add_argument("--jobs", type=int, default=1, help="processes, of one thread each")
     parser.add_argument("--device", default="cpu", help="of sklar and the baselines that are networks")
     parser.add_argument("--out", type=Path)

@@ -93,6 +93,17 @@ def test_rows_are_never_doubled(bench, tmp_path):
     assert [row["k"] for row in bench.rows_of(out)] == [1, 2, 3]
 
 
+def test_again_forgets_what_is_asked_for_alone(bench, tmp_path):
+    out = tmp_path / "rows.jsonl"
+    row = {"split": 0, "k": 1, "judge": "trees", "quick": True}
+    bench.append(out, [{**row, "table": table, "method": "random"} for table in ("wine", "digits")])
+    bench.main(["--quick", "--tables", "wine", "--methods", "random", "--again", "--out", str(out)])
+    first, *others = rows_of(out)
+    assert first == {**row, "table": "digits", "method": "random"}
+    assert len(others) == 4
+    assert all("score" in row for row in others)
+
+
 def test_a_method_that_fails_does_not_stop_the_others(bench, tmp_path, monkeypatch, capsys):
     def fail(split, ks):
         raise ValueError("too few rows")
