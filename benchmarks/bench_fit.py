@@ -1,4 +1,5 @@
-"""Line 7: time of a default fit against INVASE at its published settings, LassoNet's path and TabNet's defaults.
+"""Line 7: time of a default fit against INVASE at its published settings, LassoNet's path, TabNet's defaults and tuned
+boosted trees with TreeSHAP.
 
     python benchmarks/bench_fit.py
 
@@ -7,6 +8,8 @@ clock. With TPR and FDR of what each selects for rows it was not fitted on (Lass
 INVASE's iterations and TabNet's epochs are all alike: they are timed on a share and the rest is multiplied up
 (--share 1 runs all; only then are TPR and FDR theirs).
 LassoNet and TabNet come from the packages `lassonet` and `pytorch-tabnet`, where installed.
+TreeSHAP is what our penalty path is compared with: LightGBM, tuned over 20 settings by 5 folds as its users tune it,
+and then the Shapley values of all training rows.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from measure import line, table
+from sklearn.model_selection import KFold, RandomizedSearchCV
 
 from sklar import CopulaSelectorClassifier
 from sklar.datasets import make_synthetic
@@ -33,6 +37,13 @@ from sklar.paper.baselines.base import above_average
 
 INVASE_ITERATIONS = 10_000
 TABNET_EPOCHS = 100  # its default
+TREESHAP_SETTINGS, TREESHAP_FOLDS = 20, 5
+TREESHAP_GRID = {
+    "n_trees": [50, 100, 200, 400],
+    "learning_rate": [0.02, 0.05, 0.1],
+    "n_leaves": [7, 15, 31, 63],
+    "min_leaf": [10, 20, 50],
+}
 # What ours may take at most, of each rival's time: (width, rival) -> ratio.
 TARGETS = {(11, "INVASE"): 0.5, (100, "INVASE"): 1.0, (100, "LassoNet"): 1.0, (100, "TabNet"): 1.0}
 
@@ -93,10 +104,25 @@ def tabnet_fit(X: np.ndarray, y: np.ndarray, share: float) -> Fit:
     return seconds, (lambda rows: above_average(model.explain(rows)[0])) if share >= 1 else None
 
 
+def treeshap_fit(X: np.ndarray, y: np.ndarray, share: float) -> Fit:
+    """20 settings by 5 folds (fewer, multiplied up, only to see that it runs), then the values of all rows.
+
+    Selected is where a row's |value| exceeds its mean.
+    """
+    settings = max(1, min(TREESHAP_SETTINGS, round(TREESHAP_SETTINGS * share / 0.05)))
+    folds = KFold(TREESHAP_FOLDS, shuffle=True, random_state=0)
+    trees = REGISTRY["treeshap"](random_state=0)
+    search = RandomizedSearchCV(trees, TREESHAP_GRID, n_iter=settings, cv=folds, refit=True, random_state=0)
+    tuning = seconds_of(lambda: search.fit(X, y)).times(TREESHAP_SETTINGS / settings)
+    values = seconds_of(lambda: search.best_estimator_.scores(X))
+    return Seconds(tuning.cpu + values.cpu, tuning.clock + values.clock), search.best_estimator_.select
+
+
 RIVALS: dict[str, tuple[Callable[..., Fit], str | None]] = {
     "INVASE": (invase_fit, None),
     "LassoNet": (lassonet_fit, "lassonet"),
     "TabNet": (tabnet_fit, "pytorch_tabnet"),
+    "TreeSHAP": (treeshap_fit, "lightgbm"),
 }
 
 

@@ -57,6 +57,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         "realx": {"iterations": 20, "warmup": 5},
         "gdfs": {"iterations": 20, "warmup": 5},
         "nola": {"penalty": 0.003, "max_epochs": 3},
+        "treeshap": {"n_trees": 20},
         "tree": {"n_trees": 20},
         "forest": {"n_trees": 20},
         "boosting": {"n_trees": 20},

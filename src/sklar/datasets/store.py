@@ -1,7 +1,7 @@
 """Where real data sets lie: `$SKLAR_DATA`, else the user's cache folder, else their public homes.
 
-A file may lie packed (.gz) or unpacked. What is checked is its content, unpacked, so that it does not matter who
-packed it.
+A file may lie packed (.gz) or unpacked. A published sum is of its content, unpacked, so that it does not matter who
+packed it. Where a file `SHA256SUMS` lies beside it, as `sha256sum` writes it, the file as it lies must agree with that.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from sklar.atomic import replace_file
 
 FOLDER_VARIABLE = "SKLAR_DATA"
 TIMEOUT_SECONDS = 60
+SUMS_FILE = "SHA256SUMS"
 
 
 class DataError(ValueError):
@@ -48,6 +49,7 @@ def read(name: str, fetch: Callable[[], bytes] | None = None, md5: str | None = 
     for folder in folders():
         for path in (folder / f"{name}.gz", folder / name):
             if path.is_file():
+                _check_listed_sum(path)
                 return _checked(_unpacked(path), md5, str(path))
     if fetch is None or os.environ.get(FOLDER_VARIABLE):
         raise DataError(_missing(name))
@@ -75,6 +77,16 @@ def _unpacked(path: Path) -> bytes:
         raise DataError(f"{path} is damaged: it does not unpack ({error}); fetch it again") from error
 
 
+def _check_listed_sum(path: Path) -> None:
+    """Raise where the list of sums beside a file has another one for it."""
+    sums = path.with_name(SUMS_FILE)
+    lines = sums.read_text(encoding="utf-8").splitlines() if sums.is_file() else []
+    listed = {words[1].lstrip("*"): words[0] for words in map(str.split, lines) if len(words) == 2}
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
+    if listed.get(path.name, found) != found:
+        raise DataError(f"{path} is damaged: its SHA-256 sum is {found}, not that in {SUMS_FILE}; fetch it again")
+
+
 def _checked(content: bytes, md5: str | None, where: str) -> bytes:
     found = hashlib.md5(content, usedforsecurity=False).hexdigest()
     if md5 is not None and found != md5:
@@ -90,7 +102,8 @@ def keep(name: str, content: bytes) -> None:
 
 
 def _missing(name: str) -> str:
+    file = name if name.endswith(".npz") else f"{name}.gz"  # npz is packed as it is
     return (
-        f"the data file {name}.gz is not in {folders()[0]}: put it there, "
-        f"or set {FOLDER_VARIABLE} to the folder that holds {name}.gz"
+        f"the data file {file} is not in {folders()[0]}: put it there, "
+        f"or set {FOLDER_VARIABLE} to the folder that holds {file}"
     )

@@ -62,6 +62,13 @@ class TestGradientShap(NetworkContract):
     quick = {**TINY, "predictor_hidden": 8, "n_draws": 4, "n_background": 5}
 
 
+class TestTreeShap(BaselineContract):
+    name = "treeshap"
+    package = "lightgbm"
+    quick = {"n_trees": 5, "min_leaf": 5}
+    depends_on_seed = False
+
+
 class TestKnockoff(BaselineContract):
     name = "knockoff"
     predicts = False

@@ -22,6 +22,7 @@ _HOMES = {
     "lime": ("lime", "Lime"),
     "shap": ("shap", "Shap"),
     "gradient-shap": ("gradient_shap", "GradientShap"),
+    "treeshap": ("treeshap", "TreeShap"),
     "knockoff": ("knockoff", "Knockoff"),
     "tree": ("trees", "Tree"),
     "forest": ("trees", "Forest"),

@@ -37,6 +37,7 @@ class Baseline(DeclaredParams, BaseEstimator):
     ----------
     is_instance_wise : whether two rows can get different features
     handles_regression : whether a real target is accepted
+    handles_missing : whether NaN in X is accepted
     task_ : "classification" or "regression"
     classes_ : the labels, for classification
     n_features_in_, feature_names_in_ : as in scikit-learn
@@ -44,6 +45,7 @@ class Baseline(DeclaredParams, BaseEstimator):
 
     is_instance_wise = False
     handles_regression = True
+    handles_missing = False
     task: Literal["auto", "classification", "regression"] = "auto"
     random_state: RandomState = None
     verbose: Verbose = False
@@ -83,9 +85,10 @@ class Baseline(DeclaredParams, BaseEstimator):
         return float(metric(y, self.predict(X)))
 
     def __sklearn_tags__(self) -> Tags:
-        """Say that y is needed."""
+        """Say that y is needed, and whether values may be missing."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
+        tags.input_tags.allow_nan = self.handles_missing
         return tags
 
     # What a baseline fills in.
@@ -110,7 +113,7 @@ class Baseline(DeclaredParams, BaseEstimator):
             self, X, y, dtype="numeric", ensure_all_finite=False, ensure_min_samples=2, y_numeric=False
         )
         names = self._names()
-        require_finite(X, names)
+        self._require_finite(X)
         check_k(getattr(self, "k", None), X.shape[1])
         target = self._encode_target(y)
         self.scaling_ = Scaling.of(X, names)
@@ -151,8 +154,12 @@ class Baseline(DeclaredParams, BaseEstimator):
     def _check_rows(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         rows = validate_data(self, X, dtype="numeric", ensure_all_finite=False, reset=False)
-        require_finite(rows, self._names())
+        self._require_finite(rows)
         return self.scaling_.apply(rows)
+
+    def _require_finite(self, X: np.ndarray) -> None:
+        may_miss = np.ones(X.shape[1], dtype=bool) if self.handles_missing else None
+        require_finite(X, self._names(), missing=may_miss)
 
     def _checked_scores(self, rows: np.ndarray) -> np.ndarray:
         return np.array(np.broadcast_to(self._scores(rows), rows.shape), dtype=np.float64)
