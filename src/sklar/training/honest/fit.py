@@ -13,7 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,15 +22,15 @@ from sklar.model.gates import Gates
 from sklar.training.data import Trained, TrainingData, combined
 from sklar.training.engine.loop import Record, progress_bar
 from sklar.training.engine.runtime import spawn_seeds, threads_for
-from sklar.training.honest.decisions import decide, mean_and_error, penalty_unit, training_masks
-from sklar.training.honest.folds import deal
+from sklar.training.honest.beginning import Problems, begin
+from sklar.training.honest.decisions import decide, mean_and_error, training_masks
 from sklar.training.honest.predictors import FoldPredictors
+from sklar.training.honest.rehearsal import rehearse
 from sklar.training.honest.result import HonestFit
-from sklar.training.honest.scoring import Decisions, Selector, new_selector
-from sklar.training.honest.screening import Screened, screen
+from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.selector import PenaltyRange, train_selector
 from sklar.training.honest.settings import HonestSettings
-from sklar.training.honest.strength import Candidate, joined, pool, preferred, shows_something, try_strengths
+from sklar.training.honest.strength import Candidate, joined, preferred, shows_something, try_strengths
 from sklar.training.penalty_path import PathChoice
 from sklar.training.tasks import Task
 
@@ -52,12 +52,18 @@ def train_honest(params: dict[str, Any], data: TrainingData, task: Task, k: int 
     weight = None if data.weight is None else data.weight.expand(n_models, -1)
     task, steps = task.to(data.x.device), settings.steps_for(len(data.x), data.gates.n)
     with progress_bar(steps, "training", bool(params["verbose"])) as bar:
+        rehearsal = rehearse(data, task, settings, seed, bar.update)
+        if rehearsal is not None:
+            settings = replace(settings, strengths=(rehearsal.strength,), shows=rehearsal.shows)
         fit = fit_honest(x, y, task, settings, seed=seed, gates=data.gates, weight=weight, report=bar.update)
     if not any(fit.shows):
         warnings.warn(NOTHING, stacklevel=3)
+    tried = [] if rehearsal is None else rehearsal.tried
     paths = [choice.path if choice else {} for choice in fit.choices]
     members = range(n_models)
-    return combined([Trained(fit.model(i), fit.union(i), fit.penalty(i), paths[i], fit.history[i]) for i in members])
+    return combined(
+        [Trained(fit.model(i), fit.union(i), fit.penalty(i), paths[i], [*tried, *fit.history[i]]) for i in members]
+    )
 
 
 def fit_honest(
@@ -76,8 +82,7 @@ def fit_honest(
     `gates` says which inputs a feature has, None one each. Rows are drawn by their `weight` (P, n).
     """
     data = Problems(x, y, task, gates.to(x.device) if gates else None, weight)
-    settings, rehearsed, shown = _rehearsed(data, settings, seed, report)
-    begun = _begin(data, settings, seed, report)
+    begun = begin(data, settings, seed, report)
     screened, grid, schedule = begun.screened, begun.grid, settings.schedule
     with threads_for(screened.columns.shape[1]):
         candidates = try_strengths(begun.selector, screened.predictors, grid, settings, report)
@@ -85,7 +90,7 @@ def fit_honest(
         selector, predictors = joined(candidates, which)
         screened = replace(screened, predictors=predictors)
         choices = [candidates[i].choices[p] if candidates[i].choices else None for p, i in enumerate(which)]
-        shows = [_shows(candidates[i], p, settings, shown) for p, i in enumerate(which)]
+        shows = [_shows(candidates[i], p, settings) for p, i in enumerate(which)]
         tried = [
             [c.record(p, i == best) for i, c in enumerate(candidates) if c.choices] for p, best in enumerate(which)
         ]
@@ -100,88 +105,18 @@ def fit_honest(
 
         decisions = decide(selector, predictors, log_penalty, settings.decisions, sufficiency, shows)
         at_end = _records("final", selector, predictors, log_penalty, decisions)
-    history = [[*(rehearsed or tried[p]), after_path[p], at_end[p]] for p in range(len(grid))]
+    history = [[*tried[p], after_path[p], at_end[p]] for p in range(len(grid))]
     choices = [None if grid.shape[1] == 1 else choice for choice in choices]
     return HonestFit(screened, selector, decisions, log_penalty, choices, history, shows)
 
 
-class Problems(NamedTuple):
-    """What P problems are trained on."""
-
-    x: Tensor  # (P, n, D)
-    y: Tensor  # (P, n)
-    task: Task
-    gates: Gates | None
-    weight: Tensor | None  # (P, n)
-
-
-class Begun(NamedTuple):
-    """Predictors of the union that have warmed up, and a selector that has not learned yet."""
-
-    screened: Screened
-    selector: Selector
-    grid: Tensor  # of log-penalties, (P, G)
-
-
-def _begin(
-    data: Problems, settings: HonestSettings, seed: int, report: Callable[[], object], shuffle: bool = True
-) -> Begun:
-    """Deal the rows, warm up the predictors, and screen the features."""
-    generator = torch.Generator(device=data.x.device).manual_seed(seed)
-    folds = deal(data.x, data.y, settings.n_folds, settings.held_fraction, generator, shuffle, data.gates, data.weight)
-    predictors = FoldPredictors(folds, data.task, settings.predictor, generator, seed)
-    with threads_for(folds.gates.n):
-        predictors.warm_up(settings.schedule.warm_steps, report)
-    screened = screen(predictors, settings.schedule, settings.screening, settings.selector.k, report)
-    with threads_for(screened.columns.shape[1]):
-        grid = _log_penalties(screened.predictors, settings)
-        return Begun(screened, new_selector(folds.gates, screened, settings.selector, grid, seed), grid)
-
-
-def _rehearsed(
-    data: Problems, settings: HonestSettings, seed: int, report: Callable[[], object]
-) -> tuple[HonestSettings, list[Record], bool | None]:
-    """The settings with the strength that several splits of few rows choose together.
-
-    With it what was tried, and whether held-out rows show anything; None where the fit's own held-out rows decide.
-    """
-    n, splits = data.x.shape[1], settings.schedule.splits_for(data.x.shape[1])
-    if splits == 1 or len(settings.strengths) == 1 or settings.held_fraction == 0:
-        return settings, [], None
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).to(data.x.device)
-    # rows dealt as they come are held out from the end: rolled on, every split holds out others
-    rows = [order.roll(split * (n // splits)) for split in range(splits)]
-    together = data.gates is None or data.gates.plain
-    found: list[list[Candidate]] = []
-    for part in [rows] if together else [[one] for one in rows]:
-        weight = None if data.weight is None else torch.stack([data.weight[0, one] for one in part])
-        x, y = (torch.stack([value[0, one] for one in part]) for value in (data.x, data.y))
-        begun = _begin(data._replace(x=x, y=y, weight=weight), settings, seed, report, shuffle=False)
-        with threads_for(begun.screened.columns.shape[1]):
-            found.append(try_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, report))
-    pooled = [pool(candidates) for candidates in zip(*found, strict=True)]
-    problems = list(range(splits))
-    best = preferred(pooled, problems)
-    shown = shows_something(pooled[best], problems, settings.decisions.false_alarms)
-    records = [one.record_of(problems, one is pooled[best]) for one in pooled]
-    return replace(settings, strengths=(pooled[best].strength,)), records, shown
-
-
-def _shows(candidate: Candidate, problem: int, settings: HonestSettings, rehearsed: bool | None) -> bool:
+def _shows(candidate: Candidate, problem: int, settings: HonestSettings) -> bool:
     """Whether anything is to be shown to a problem's rows; where the penalty is given, or k, the user has said so."""
     if settings.penalty != "auto" or settings.selector.k is not None:
         return True
-    if rehearsed is not None:
-        return rehearsed
+    if settings.shows is not None:
+        return settings.shows
     return shows_something(candidate, [problem], settings.decisions.false_alarms)
-
-
-def _log_penalties(predictors: FoldPredictors, settings: HonestSettings) -> Tensor:
-    """The path of log-penalties, (P, G), small to large; a given penalty is a path of one."""
-    unit = penalty_unit(predictors, settings.schedule.least_unit).clamp_min(1e-6).unsqueeze(1)
-    if settings.penalty == "auto":
-        return (unit * torch.tensor(settings.schedule.penalties, device=unit.device)).log()
-    return torch.full_like(unit, max(float(settings.penalty), 1e-8)).log()
 
 
 def _chosen(grid: Tensor, choices: list[PathChoice | None]) -> Tensor:

@@ -194,6 +194,7 @@ class HonestSettings:
     # Factors on the selector's group lasso that held-out rows choose from. 1 is right for Syn1-6, by far; real tables
     # mostly prefer 0.1, from which 0.3 and 0.03 do not differ beyond noise.
     strengths: tuple[float, ...] = (1.0, 0.1)
+    shows: bool | None = None  # whether anything can be shown, if that is known; None: held-out rows say
     penalty: float | str = "auto"
     n_folds: int = 4
     held_fraction: float = 0.2  # of the rows, held out to choose the strength and the penalty

@@ -1,0 +1,58 @@
+"""With few rows one held-out fifth decides little: several splits of the table decide together, before the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import torch
+
+from sklar.training.data import TrainingData
+from sklar.training.engine.loop import Record
+from sklar.training.engine.runtime import threads_for
+from sklar.training.honest.beginning import Problems, begin
+from sklar.training.honest.settings import HonestSettings
+from sklar.training.honest.strength import Candidate, pool, preferred, shows_something, try_strengths
+from sklar.training.tasks import Task
+
+
+class Rehearsal(NamedTuple):
+    """What the held-out rows of several splits say."""
+
+    strength: float
+    shows: bool  # whether anything can be shown to matter
+    tried: list[Record]
+
+
+def rehearse(
+    data: TrainingData, task: Task, settings: HonestSettings, seed: int, report: Callable[[], object]
+) -> Rehearsal | None:
+    """Try the strengths on several splits of few rows; None where a fit's own held-out rows are enough."""
+    splits = settings.schedule.splits_for(len(data.x))
+    if splits == 1 or len(settings.strengths) == 1 or settings.held_fraction == 0:
+        return None
+    parts = []
+    for problems in _splits(data, task, splits, seed):
+        begun = begin(problems, settings, seed, report, shuffle=False)
+        with threads_for(begun.screened.columns.shape[1]):
+            parts.append(try_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, report))
+    pooled: list[Candidate] = [pool(candidates) for candidates in zip(*parts, strict=True)]
+    everything = list(range(splits))
+    best = pooled[preferred(pooled, everything)]
+    shows = shows_something(best, everything, settings.decisions.false_alarms)
+    return Rehearsal(best.strength, shows, [one.record_of(everything, one is best) for one in pooled])
+
+
+def _splits(data: TrainingData, task: Task, splits: int, seed: int) -> Iterator[Problems]:
+    """The rows in several orders, of which every one holds out other rows: side by side where the gates allow it.
+
+    Rows dealt as they come are held out from the end, so every order is rolled on from the one before.
+    """
+    n = len(data.x)
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).to(data.x.device)
+    orders = [order.roll(split * (n // splits)) for split in range(splits)]
+    gates = data.gates.to(data.x.device)
+    for group in [orders] if gates.plain else [[one] for one in orders]:
+        x, y = (torch.stack([value[rows] for rows in group]) for value in (data.x, data.y))
+        weight = None if data.weight is None else torch.stack([data.weight[rows] for rows in group])
+        yield Problems(x, y, task, gates, weight)
