@@ -1,4 +1,4 @@
-"""What comes before the selector learns: rows dealt to folds, predictors that have warmed up, and the union of features."""
+"""What comes before the selector learns: rows in folds, predictors that have warmed up, the union of features."""
 
 from __future__ import annotations
 

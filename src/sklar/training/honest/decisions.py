@@ -7,6 +7,7 @@ Here `selector` scores, `predictors` judge, and a log-penalty is given for each 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -57,13 +58,17 @@ def training_masks(selector: Selector, predictors: FoldPredictors, log_penalty: 
     return selector.masks(x.flatten(1, 2), log_penalty, decisions).view(*x.shape[:3], -1)
 
 
-def choose_penalties(
-    selector: Selector, predictors: FoldPredictors, grid: Tensor
-) -> tuple[list[PathChoice], list[np.ndarray], list[np.ndarray]]:
-    """The penalty of each problem, of log-penalties (P, G), by its held-out rows.
+class HeldOut(NamedTuple):
+    """What the held-out rows of one problem say at the penalty that they choose."""
 
-    With it their losses at that penalty, and the evidence that the masks say anything (see `_evidence`): (n,) each.
-    """
+    choice: PathChoice
+    losses: np.ndarray  # (n,)
+    sizes: np.ndarray  # features of each row, (n,)
+    evidence: np.ndarray  # that the masks say anything, of mean 0 where they do not, (n,)
+
+
+def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tensor) -> list[HeldOut]:
+    """The penalty of each problem, of log-penalties (P, G), by its held-out rows."""
     x, y = predictors.folds.held_out
     undecided = Decisions.none(selector.alive)
     masks = [selector.masks(x, column, undecided) for column in grid.unbind(1)]
@@ -81,8 +86,8 @@ def choose_penalties(
     ]
     members = torch.tensor([choice.member for choice in choices], device=x.device)
     chosen = selector.masks(x, grid.gather(1, members.unsqueeze(1)).squeeze(1), undecided)
-    evidence = list(_evidence(selector, predictors, chosen).cpu().numpy())
-    return choices, [losses[p, choice.member].cpu().numpy() for p, choice in enumerate(choices)], evidence
+    rows = (losses[torch.arange(len(grid)), members], chosen.sum(-1), _evidence(selector, predictors, chosen))
+    return [HeldOut(choice, *(part[p].cpu().numpy() for part in rows)) for p, choice in enumerate(choices)]
 
 
 def _evidence(selector: Selector, predictors: FoldPredictors, mask: Tensor) -> Tensor:

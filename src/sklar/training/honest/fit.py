@@ -86,14 +86,13 @@ def fit_honest(
     screened, grid, schedule = begun.screened, begun.grid, settings.schedule
     with threads_for(screened.columns.shape[1]):
         candidates = try_strengths(begun.selector, screened.predictors, grid, settings, report)
-        which = [preferred(candidates, [p]) for p in range(len(grid))]
+        errors = settings.decisions.errors_of_strength(settings.selector.k)
+        which = [preferred(candidates, [p], errors) for p in range(len(grid))]
         selector, predictors = joined(candidates, which)
         screened = replace(screened, predictors=predictors)
-        choices = [candidates[i].choices[p] if candidates[i].choices else None for p, i in enumerate(which)]
+        choices = [candidates[i].held_out[p].choice if candidates[i].held_out else None for p, i in enumerate(which)]
         shows = [_shows(candidates[i], p, settings) for p, i in enumerate(which)]
-        tried = [
-            [c.record(p, i == best) for i, c in enumerate(candidates) if c.choices] for p, best in enumerate(which)
-        ]
+        tried = [[c.record([p], c is candidates[i]) for c in candidates if c.held_out] for p, i in enumerate(which)]
         middle = grid[:, grid.shape[1] // 2]
         after_path = _records("path", selector, predictors, middle, Decisions.none(selector.alive))
 

@@ -37,10 +37,10 @@ def rehearse(
         with threads_for(begun.screened.columns.shape[1]):
             parts.append(try_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, report))
     pooled: list[Candidate] = [pool(candidates) for candidates in zip(*parts, strict=True)]
-    everything = list(range(splits))
-    best = pooled[preferred(pooled, everything)]
+    everything = range(splits)
+    best = pooled[preferred(pooled, everything, settings.decisions.errors_of_strength(settings.selector.k))]
     shows = shows_something(best, everything, settings.decisions.false_alarms)
-    return Rehearsal(best.strength, shows, [one.record_of(everything, one is best) for one in pooled])
+    return Rehearsal(best.strength, shows, [one.record(everything, one is best) for one in pooled])
 
 
 def _splits(data: TrainingData, task: Task, splits: int, seed: int) -> Iterator[Problems]:

@@ -153,7 +153,17 @@ class DecisionSettings:
     clearly_worse: float = 6.0
     excluding: float = -0.5  # gates of a lower correlation exclude each other
     few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
-    false_alarms: float = 0.02  # share of tables of pure noise of which something is shown, for penalty="auto"
+    # Level of the test that says whether anything can be shown. What it tests was chosen from eight, so of tables of
+    # pure noise more than this share pass: of 300 x 200, 5 of 48 with 0.02.
+    false_alarms: float = 0.005
+    # Standard errors by which a weaker regularisation of the selector must be better. With 1 instead of 2, four of 360
+    # fits of Syn1-6 took it, and lost features; with k, loss alone decides, and differences are larger.
+    weaker_selector: float = 2.0
+    weaker_ranker: float = 1.0
+
+    def errors_of_strength(self, k: int | None) -> float:
+        """By how many standard errors a weaker strength must be better."""
+        return self.weaker_selector if k is None else self.weaker_ranker
 
     def row_sufficiency(self, n_rows: int) -> float:
         """How far there are rows enough to trust single gains: 0 for few rows, 1 for twice as many and more.

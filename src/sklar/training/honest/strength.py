@@ -20,12 +20,12 @@ from scipy.stats import t as student
 from torch import Tensor, nn
 
 from sklar.training.engine.loop import Record
-from sklar.training.honest.decisions import choose_penalties
+from sklar.training.honest.decisions import HeldOut, choose_penalties
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Selector
 from sklar.training.honest.selector import PenaltyRange, train_selector
 from sklar.training.honest.settings import HonestSettings
-from sklar.training.penalty_path import PathChoice, mean_and_paired_error
+from sklar.training.penalty_path import mean_and_paired_error
 
 Stack = TypeVar("Stack", bound=nn.Module)
 
@@ -37,39 +37,27 @@ class Candidate:
     strength: float
     selector: Selector
     predictors: FoldPredictors
-    choices: list[PathChoice]  # of the penalty, one a problem; none where nothing is held out
-    losses: list[np.ndarray]  # of the held-out rows at that penalty, (n,)
-    evidence: list[np.ndarray]  # that the masks of these rows say anything, of mean 0 where they do not, (n,)
+    held_out: list[HeldOut]  # one a problem; none where nothing is held out
 
-    def n_features(self, problem: int) -> float:
-        """Per row, at the chosen penalty."""
-        choice = self.choices[problem]
-        return choice.path["mean_features"][choice.member]
-
-    def record(self, problem: int, chosen: bool) -> Record:
-        """What was tried, for the history of a fit."""
-        return self.record_of([problem], chosen)
-
-    def record_of(self, problems: list[int], chosen: bool) -> Record:
-        """The same over several problems, the splits of one table."""
+    def record(self, problems: Sequence[int], chosen: bool) -> Record:
+        """What was tried for these problems, for the history of a fit."""
+        rows = [self.held_out[p] for p in problems]
         return {
             "part": "strength",
             "strength": self.strength,
-            "loss": float(np.concatenate([self.losses[p] for p in problems]).mean()),
-            "mean_features": float(np.mean([self.n_features(p) for p in problems])),
+            "loss": float(np.concatenate([one.losses for one in rows]).mean()),
+            "mean_features": float(np.concatenate([one.sizes for one in rows]).mean()),
             "chosen": chosen,
         }
+
+    def paid(self, problem: int, penalty: float) -> np.ndarray:
+        """Loss of the held-out rows and price of their features, (n,)."""
+        return self.held_out[problem].losses + penalty * self.held_out[problem].sizes
 
 
 def pool(candidates: Sequence[Candidate]) -> Candidate:
     """Candidates of one strength, each for some problems, as one for all; it has the networks of the first."""
-    first = candidates[0]
-    return replace(
-        first,
-        choices=[choice for one in candidates for choice in one.choices],
-        losses=[losses for one in candidates for losses in one.losses],
-        evidence=[evidence for one in candidates for evidence in one.evidence],
-    )
+    return replace(candidates[0], held_out=[held_out for one in candidates for held_out in one.held_out])
 
 
 def try_strengths(
@@ -87,37 +75,39 @@ def try_strengths(
         own = predictors.copied() if len(settings.strengths) > 1 else predictors
         start = replace(selector, strength=torch.full_like(selector.strength, strength))
         trained = train_selector(start, own, path, settings.schedule.path_steps, folds.n_train, report)
-        found = choose_penalties(trained, own, grid) if folds.has_held_out else ([], [], [])
-        candidates.append(Candidate(strength, trained, own, *found))
+        held_out = choose_penalties(trained, own, grid) if folds.has_held_out else []
+        candidates.append(Candidate(strength, trained, own, held_out))
     return candidates
 
 
-def preferred(candidates: list[Candidate], problems: list[int]) -> int:
-    """Of those within one standard error of the least held-out loss the one that selects least, then the strongest.
+def preferred(candidates: list[Candidate], problems: Sequence[int], errors: float) -> int:
+    """The strongest of those whose loss and price are within so many standard `errors` of the least.
 
-    The rows of all `problems` decide together; the error is that of the paired difference to the best.
+    The held-out rows of all `problems` decide together, at the price that the strongest chose; an error is that of the
+    paired difference to the best.
     """
-    if len(candidates) == 1:
+    if len(candidates) == 1 or not candidates[0].held_out:
         return 0
-    losses = np.stack([np.concatenate([one.losses[p] for p in problems]) for one in candidates])
+    strongest = max(candidates, key=lambda one: one.strength)
+    prices = [one.choice.path["penalty"][one.choice.member] for one in strongest.held_out]
+    paid = np.stack([np.concatenate([one.paid(p, prices[p]) for p in problems]) for one in candidates])
     weight = candidates[0].predictors.folds.held_out_weight
-    one_fit = weight is not None and len(weight) > max(problems)  # pooled splits count their rows alike
-    rows = torch.cat([weight[p] for p in problems]).cpu().numpy() if weight is not None and one_fit else None
-    means, error = mean_and_paired_error(losses, rows)
-    sizes = [np.mean([one.n_features(p) for p in problems]) for one in candidates]
-    eligible = np.flatnonzero(means - means.min() <= error)
-    return int(min(eligible, key=lambda i: (round(float(sizes[i]), 2), -candidates[i].strength)))
+    counted = weight is not None and len(weight) > max(problems)  # pooled splits count their rows alike
+    rows = torch.cat([weight[p] for p in problems]).cpu().numpy() if weight is not None and counted else None
+    means, error = mean_and_paired_error(paid, rows)
+    eligible = np.flatnonzero(means - means.min() <= errors * error)
+    return int(max(eligible, key=lambda i: candidates[i].strength))
 
 
-def shows_something(candidate: Candidate, problems: list[int], false_alarms: float) -> bool:
+def shows_something(candidate: Candidate, problems: Sequence[int], false_alarms: float) -> bool:
     """Whether masks of held-out rows say anything about y beyond chance: a one-sided t-test of that level.
 
     It asks whether predictions and targets go together, not whether the loss falls: with few rows predictors are too
     sure of themselves, or not sure enough, long before they are useless.
     """
-    if not candidate.evidence:
+    if not candidate.held_out:
         return True
-    evidence = np.concatenate([candidate.evidence[p] for p in problems])
+    evidence = np.concatenate([candidate.held_out[p].evidence for p in problems])
     error = evidence.std(ddof=1) / len(evidence) ** 0.5 if len(evidence) > 1 else np.inf
     return bool(evidence.mean() > error * student.ppf(1 - false_alarms, max(1, len(evidence) - 1)))
 
