@@ -18,7 +18,7 @@ WHOLE, *IDEAS = ablation.IDEAS
 
 def tiny_fit(idea):
     data = [make_synthetic("syn4", 200, random_state=seed) for seed in range(3)]
-    params = {"max_epochs": 50, "batch_size": 100, "decisions.few_rows": 100}  # so that 200 rows are enough
+    params = {"max_epochs": 50, "batch_size": 100, "decisions.few_rows": 100, "decisions.false_alarms": 0.9999}
     with ablation.without(idea):
         return fit_honest_stack(data, params, torch.device("cpu"), seed=0).fit
 

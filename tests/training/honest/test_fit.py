@@ -130,7 +130,8 @@ def test_it_reports_as_many_steps_as_it_says(d, settles):
     x, y, _ = switched(n=200, d=d)
     settings = replace(SETTINGS, schedule=schedule)
     fit_honest(x[None], y[None], Task(2), settings, report=lambda: told.append(1))
-    assert len(told) == schedule.steps_for(d, None) == schedule.total - (0 if settles else schedule.settle_steps)
+    expected = schedule.total + schedule.path_steps - (0 if settles else schedule.settle_steps)  # two strengths
+    assert len(told) == settings.steps_for(2000, d) == expected
 
 
 PARAMS = {
@@ -161,7 +162,8 @@ def test_an_estimators_parameters_are_trained(n_models, plain):
     trained = train_honest({**PARAMS, "n_models": n_models}, data, Task(2), None, 3)
     assert isinstance(trained.model, EnsembleModel) == (n_models == 2)
     assert trained.union == list(range(gates.n))
-    assert len(trained.history) == 2 * n_models
+    assert [record["part"] for record in trained.history].count("final") == n_models
+    assert {record["strength"] for record in trained.history if record["part"] == "strength"} == {1.0, 0.1}
     low, high = min(trained.path["penalty"]), max(trained.path["penalty"])
     assert low * (1 - 1e-6) <= trained.penalty <= high * (1 + 1e-6)
     again = train_honest({**PARAMS, "n_models": n_models}, data, Task(2), None, 3)

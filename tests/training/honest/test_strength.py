@@ -1,0 +1,100 @@
+"""Which strength is preferred, what counts as evidence, and problems of different strengths put together."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from sklar.training.honest.decisions import HeldOut
+from sklar.training.honest.settings import HonestSettings, Schedule
+from sklar.training.honest.strength import Candidate, joined, pool, preferred, shows_something, try_strengths
+from sklar.training.penalty_path import PathChoice
+from tests.training.small import small_parts
+
+RNG = np.random.default_rng(0)
+PRICE = 0.01
+
+
+def held_out(loss, size=2.0, n=400, evidence=0.0):
+    noise = np.random.default_rng(1).standard_normal(n)
+    path = {"penalty": [PRICE], "loss": [loss], "error": [0.0], "mean_features": [size]}
+    return HeldOut(
+        PathChoice(0, path),
+        loss + 0.5 * noise + 0.02 * RNG.standard_normal(n),
+        np.full(n, size),
+        evidence + RNG.standard_normal(n),
+    )
+
+
+def candidates(*pairs):
+    selector, predictors = small_parts()
+    return [Candidate(strength, selector, predictors, [one]) for strength, one in pairs]
+
+
+@pytest.mark.parametrize(
+    ("weak", "best"),
+    [
+        (held_out(0.50), 0),  # as good: the strongest
+        (held_out(0.45), 1),  # clearly better
+        (held_out(0.55), 0),
+        (held_out(0.50, size=1.0), 1),  # as good from fewer features, which have a price
+        (held_out(0.53, size=1.0), 0),
+    ],
+)
+def test_the_strongest_that_is_not_clearly_worse_in_loss_and_price(weak, best):
+    assert preferred(candidates((1.0, held_out(0.50)), (0.1, weak)), [0], errors=2.0) == best
+
+
+def test_without_held_out_rows_or_a_choice_there_is_nothing_to_prefer():
+    selector, predictors = small_parts()
+    assert preferred([Candidate(s, selector, predictors, []) for s in (1.0, 0.1)], [0], 1.0) == 0
+    assert shows_something(Candidate(1.0, selector, predictors, []), [0], 0.01)
+
+
+def test_evidence_beyond_chance():
+    (nothing, some) = candidates((1.0, held_out(0.5)), (1.0, held_out(0.5, evidence=0.5)))
+    assert not shows_something(nothing, [0], 1e-3)
+    assert shows_something(some, [0], 1e-3)
+
+
+def test_the_false_alarm_rate_is_what_it_says():
+    """2,000 draws without evidence: 2% and 5 binomial deviations, a false alarm in less than one of a million."""
+    selector, predictors = small_parts()
+    draws = np.random.default_rng(3).standard_normal((2000, 60))
+    path = PathChoice(0, {"penalty": [1.0], "loss": [0.0], "error": [0.0], "mean_features": [0.0]})
+    alarms = [
+        shows_something(Candidate(1.0, selector, predictors, [HeldOut(path, one, one, one)]), [0], 0.02)
+        for one in draws
+    ]
+    assert abs(np.mean(alarms) - 0.02) < 5 * (0.02 * 0.98 / 2000) ** 0.5
+
+
+def test_splits_of_one_table_are_pooled():
+    first, second = candidates((0.1, held_out(0.4)), (0.1, held_out(0.6)))
+    both = pool([first, second])
+    assert len(both.held_out) == 2
+    assert both.record([0, 1], True)["loss"] == pytest.approx(0.5, abs=0.1)
+    assert both.record([0], False) == {**first.record([0], False)}
+
+
+def test_every_problem_takes_its_own_candidate():
+    selector, predictors = small_parts()
+    settings = HonestSettings(
+        selector.settings, predictors.settings, Schedule().scaled(0.005), strengths=(1.0, 0.1), penalty=0.01
+    )
+    grid = torch.full((2, 1), -4.0)
+    tried = try_strengths(selector, predictors, grid, settings, lambda: None)
+    assert [one.strength for one in tried] == [1.0, 0.1]
+    mixed, judges = joined(tried, [0, 1])
+    for problem, best in enumerate((0, 1)):
+        torch.testing.assert_close(
+            mixed.network.first.weight[problem], tried[best].selector.network.first.weight[problem]
+        )
+        n_folds = predictors.folds.n_folds
+        mine = slice(problem * n_folds, (problem + 1) * n_folds)
+        torch.testing.assert_close(judges.judge.last.weight[mine], tried[best].predictors.judge.last.weight[mine])
+    assert mixed.strength.tolist() == pytest.approx([1.0, 0.1])
+    same, _ = joined(tried, [1, 1])
+    assert same is tried[1].selector
+    assert replace(selector, strength=selector.strength).strength.tolist() == [1.0, 1.0]  # the start stays as it was
