@@ -56,6 +56,10 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
         training one to all rows.
     n_factors : int, default 8
         Columns of L (p), for "low-rank".
+    selector_sparsity : float or "auto", default "auto"
+        Factor on the group lasso of ChoiceNet's inputs in honest training. With 1 it looks at few features, and rows
+        differ by a few clear switches; with 0.1 it may look at all. "auto" tries both, and held-out rows choose; below
+        1,500 rows several splits of them. `history_` has what was tried.
     temperature : float, default 1
         t of the relaxed mask that joint training's gradients flow through; honest training has none.
     choice_hidden, predict_hidden : int
@@ -75,7 +79,8 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     n_folds : int
         Folds of cross-fitting; the joint objective has none.
     validation_fraction : float, default 0.2
-        Share of rows kept aside to choose the penalty (both) and to stop early (joint); 0 turns both off.
+        Share of rows held out to choose the penalty (both), `selector_sparsity` (honest) and when to stop (joint); 0
+        turns these off.
     patience : int
         Epochs without a better held-out loss after which joint training stops.
     device : "auto", "cpu" or "cuda"

@@ -20,10 +20,11 @@ def problems(n=120, d=5):
 
 
 def test_one_honest_problem_is_the_estimators_fit():
-    """The same seed gives the same masks as `CopulaSelectorClassifier`."""
+    """The same seed gives the same masks as `CopulaSelectorClassifier`; with few rows at a given sparsity."""
     X, y = problems()[0]
-    stack = fit_honest_stack([(X, y)], {"max_epochs": 5, "penalty": 0.01}, CPU, seed=7)
-    estimator = CopulaSelectorClassifier(max_epochs=5, penalty=0.01, random_state=0)
+    params = {"max_epochs": 5, "penalty": 0.01, "selector_sparsity": 1.0}
+    stack = fit_honest_stack([(X, y)], params, CPU, seed=7)
+    estimator = CopulaSelectorClassifier(**params, random_state=0)
     import sklar.estimators.base as base
 
     seeds, base.spawn_seeds = base.spawn_seeds, lambda state, n: [7] * n

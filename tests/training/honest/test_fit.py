@@ -142,6 +142,7 @@ PARAMS = {
     "weight_decay": None,
     "covariance": "low-rank",
     "n_factors": 2,
+    "selector_sparsity": "auto",
     "batch_size": 100,
     "max_epochs": 2,
     "n_folds": 3,

@@ -74,6 +74,8 @@ def fit_honest_stack(
 ) -> HonestStack:
     """Fit data sets (X, y) of one shape side by side, as an honest estimator with these parameters fits each.
 
+    But for tables below 1,500 rows: an estimator chooses `selector_sparsity` there by several splits of its table.
+
     Names with a dot reach what an estimator's do not: "settings.flips", "predictor.weight_decay",
     "schedule.final_steps" (see `HonestSettings`; "settings" are the selector's).
     """

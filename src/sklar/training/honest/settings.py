@@ -235,6 +235,7 @@ class HonestSettings:
             ),
             PredictorSettings(hidden=params["predict_hidden"], batch_size=params["batch_size"], k=k),
             Schedule().for_rows(n_rows, params["batch_size"], params["max_epochs"]),
+            strengths=cls.strengths if params["selector_sparsity"] == "auto" else (params["selector_sparsity"],),
             penalty=params.get("penalty", 0.0),
             n_folds=params["n_folds"],
             held_fraction=params["validation_fraction"],
