@@ -13,6 +13,7 @@ from sklar.table.files import Table, TableError, read_table, require_format, req
 if TYPE_CHECKING:
     from sklar.audit import AuditReport
     from sklar.explain import Explanation
+    from sklar.fitted import FittedModel
 
 # A target of whole numbers with at most this many different values is taken for classes.
 MOST_CLASSES_GUESSED = 20
@@ -63,7 +64,7 @@ def fit_file(
         raise TableError(f"{table.source}: the target {said} is text, which --task regression cannot use")
     weight = None if sample_weight is None else table.matrix([sample_weight])[:, 0]
     estimator = _estimator_class(task, ranker="k" in params)(**params).fit(X, y, weight)
-    summary = _summary(estimator, X, names)
+    summary = _summary(estimator.fitted_, X)
     _summarise(summary, echo)
     estimator.save(out)
     echo(f"wrote {out}")
@@ -78,7 +79,7 @@ def answer_file(what: str, model: str, data: str, out: str, sql: str | None = No
     require_writable(out)
     if what == "rank" and estimator.fitted_.k is None:
         raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
-    answer = _ANSWERS[what](estimator, X, list(estimator.fitted_.schema.names))
+    answer = _ANSWERS[what](estimator.fitted_, X)
     write_table(out, answer)
     return len(next(iter(answer.values())))
 
@@ -94,7 +95,7 @@ def audit_file(
 ) -> AuditReport:
     """Audit a saved model on a table on disk, best on rows that it was not fitted on."""
     estimator, table, X = _model_and_table(model, data, sql)
-    y = _known_target(estimator, table, target)
+    y = _known_target(estimator.fitted_, table, target)
     echo(f"auditing {model} on {len(y)} rows with predictors of its own ...")
     return estimator.audit(X, y, n_refits=n_refits)
 
@@ -123,7 +124,7 @@ def report_file(
 
     require_writable(out)
     estimator, table, X = _model_and_table(model, data, sql)
-    y = _known_target(estimator, table, target)
+    y = _known_target(estimator.fitted_, table, target)
     params = {**params, "title": params.get("title") or f"What decides {target}"}
     return write_report(estimator.fitted_, X, y, out, progress=echo, **params)
 
@@ -144,26 +145,26 @@ def guess_task(y: np.ndarray) -> str:
     return "classification" if whole and len(np.unique(y)) <= MOST_CLASSES_GUESSED else "regression"
 
 
-def _select(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
-    masks = estimator.select(X).astype(np.int8)
-    return {name: masks[:, j] for j, name in enumerate(names)}
+def _select(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    masks = fitted.masks(fitted.read(X)).astype(np.int8)
+    return {name: masks[:, j] for j, name in enumerate(fitted.schema.names)}
 
 
-def _rank(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
-    ranks = np.array(names, dtype=object)[estimator.rank(X)]
+def _rank(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    ranks = np.array(fitted.schema.names, dtype=object)[fitted.ranks(fitted.read(X))]
     return {f"rank_{j + 1}": ranks[:, j] for j in range(ranks.shape[1])}
 
 
-def _predict(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, np.ndarray]:
-    answer = estimator.predict(X)
+def _predict(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    rows, classes = fitted.read(X), fitted.target.classes
+    answer = fitted.predictions(rows)
     if answer.ndim == 2:  # several targets
         columns = {f"prediction_{j + 1}": values for j, values in enumerate(answer.T)}
     else:
         columns = {"prediction": answer}
-    classes = estimator.fitted_.target.classes
     if classes is not None:
         first = 1 if answer.ndim == 2 else 0  # labels have no names: they are counted as the predictions are
-        for label, column in zip(classes, estimator.predict_proba(X).T, strict=True):
+        for label, column in zip(classes, fitted.probabilities(rows).T, strict=True):
             columns[f"proba_{label + 1 if first else label}"] = column
     return columns
 
@@ -211,10 +212,10 @@ def _target(table: Table, name: str) -> np.ndarray:
     return y if np.issubdtype(y.dtype, np.number) else y.astype(str)
 
 
-def _known_target(estimator: Any, table: Table, name: str) -> np.ndarray:
+def _known_target(fitted: FittedModel, table: Table, name: str) -> np.ndarray:
     """The target of rows to judge a model by: numbers for values, and of the classes' kind for classes."""
     y = _target(table, name)
-    classes = estimator.fitted_.target.classes
+    classes = fitted.target.classes
     if classes is None and not np.issubdtype(y.dtype, np.number):
         raise TableError(f"{table.source}: the target {name!r} is text, but the model predicts numbers")
     if classes is not None and not np.isin(y, classes).any():
@@ -223,16 +224,16 @@ def _known_target(estimator: Any, table: Table, name: str) -> np.ndarray:
     return y
 
 
-def _summary(estimator: Any, X: dict[str, np.ndarray], names: list[str]) -> dict[str, Any]:
+def _summary(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, Any]:
     """What a fit found, as plain values; shares are of the rows, in percent."""
-    selected = estimator.select(X)
+    selected, names = fitted.masks(fitted.read(X)), fitted.schema.names
     shares = 100 * selected.mean(axis=0)
     return {
-        "model": type(estimator).__name__,
+        "model": fitted.name,
         "n_rows": len(selected),
         "n_features": len(names),
-        "penalty": float(estimator.penalty_),
-        "path": estimator.path_,
+        "penalty": float(fitted.penalty),
+        "path": fitted.path,
         "mean_features": float(selected.sum(axis=1).mean()),
         "selected": {names[j]: float(shares[j]) for j in np.argsort(-shares) if shares[j] > 0},
     }
