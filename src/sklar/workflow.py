@@ -43,7 +43,7 @@ def fit_file(
     """
     as_text = set(text)
     table = read_table(data, as_text, sql)
-    require_writable(out)
+    require_writable(out, data)
     targets = [target] if isinstance(target, str) else list(target)
     ignored = {*ignore, *(name for name in (sample_weight, event) if name is not None)}
     for name in (*targets, *sorted(ignored), *sorted(as_text)):
@@ -76,7 +76,7 @@ def answer_file(what: str, model: str, data: str, out: str, sql: str | None = No
     """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows."""
     require_format(out)
     estimator, _, X = _model_and_table(model, data, sql)
-    require_writable(out)
+    require_writable(out, data, model)
     if what == "rank" and estimator.fitted_.k is None:
         raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
     answer = _ANSWERS[what](estimator.fitted_, X)
@@ -122,7 +122,7 @@ def report_file(
     """Write the page about a saved model on a table on disk; the parameters are those of an estimator's `report`."""
     from sklar.report.explorer import write_report
 
-    require_writable(out)
+    require_writable(out, data, model)
     estimator, table, X = _model_and_table(model, data, sql)
     y = _known_target(estimator.fitted_, table, target)
     params = {**params, "title": params.get("title") or f"What decides {target}"}

@@ -278,3 +278,18 @@ def test_targets_that_do_not_fit_the_model(folder, tmp_path, command):
     )
     assert_one_line_error(run(*ask, folder / "good.csv", "--target", "z", *more), "has no column 'z'")
     assert not (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize("command", ["fit", "select", "predict", "report"])
+def test_what_is_read_is_not_written_over(folder, tmp_path, command):
+    data, model = tmp_path / "t.csv", tmp_path / "m.sklar"
+    data.write_bytes((folder / "good.csv").read_bytes())
+    model.write_bytes((folder / "selector.sklar").read_bytes())
+    before = data.read_bytes(), model.read_bytes()
+    if command == "fit":
+        result = run("fit", data, "--target", "y", "--out", data)
+    else:
+        target = ["--target", "y"] if command == "report" else []
+        result = run(command, model, data, *target, "--out", data)
+    assert_one_line_error(result, "it is the file that is read")
+    assert (data.read_bytes(), model.read_bytes()) == before

@@ -1,10 +1,11 @@
 """What training is given: tensors of the columns worth training on."""
 
 import numpy as np
+import pytest
 import torch
 
 from sklar.estimators import preparation
-from sklar.estimators.preparation import prepare
+from sklar.estimators.preparation import prepare, require_finite_weights
 from sklar.table.schema import Schema, read_training_table
 from sklar.target import encode_numbers
 
@@ -16,6 +17,14 @@ def prepared(k=None, screen=True, **params):
     table = read_training_table(X, X[:, 7], np.arange(1.0, 301.0) / 3, "Owner")
     schema = Schema.of(table, params)
     return prepare(schema, table.rows, encode_numbers(table.y, "squared", table.weight), k, CPU, screen)
+
+
+def test_a_training_that_diverged_is_refused():
+    layer = torch.nn.Linear(2, 2)
+    require_finite_weights(layer)
+    layer.weight.data[0, 0] = torch.inf
+    with pytest.raises(ValueError, match="training diverged"):
+        require_finite_weights(layer)
 
 
 def test_all_columns_of_a_table_that_is_not_very_wide():

@@ -113,3 +113,12 @@ def test_too_many_inputs_are_refused_before_memory_is(monkeypatch):
     monkeypatch.setattr(encoding_module, "MOST_ENTRIES", 2000)
     with pytest.raises(ValueError, match=r"50 rows x 51 inputs .* column 'w' alone has 50"):
         encoding.require_room(50, ["w", "x"])
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3], [True, False, True], [0.5, 1.5, 0.5]])
+def test_categories_that_are_not_text_are_known_by_their_spelling(values):
+    """A model that was fitted on categories of numbers reads them from a CSV as text."""
+    known, rows = learn_categories(adapt(frame(w=pd.Categorical(values))).columns())
+    encoding = Encoding.of(rows, ["w"], known)
+    spelled = adapt(frame(w=np.array([str(value) for value in values], dtype=object))).columns()
+    np.testing.assert_array_equal(encoding.rows(spelled), rows)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklar.audit import AuditReport, audit
 from sklar.estimators.parameters import CopulaParameters
-from sklar.estimators.preparation import prepare
+from sklar.estimators.preparation import prepare, require_finite_weights
 from sklar.explain import Explanation, explain
 from sklar.export.model_file import write_fitted
 from sklar.fitted import FittedModel
@@ -57,6 +57,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
         train = {"honest": train_honest, "joint": train_joint}[self.objective]
         trained = train(params, data, encoded.task, k, spawn_seeds(self.random_state, 1)[0])
+        require_finite_weights(trained.model)
         fitted = FittedModel(
             objective=self.objective,
             schema=schema.only(trained.union),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from sklar.table.schema import Schema
 from sklar.target import EncodedTarget
@@ -25,6 +25,12 @@ def prepare(
         schema = _screened(schema, rows, encoded, k, y, weight)
     x = torch.from_numpy(schema.training_inputs(rows)).to(device)
     return schema, TrainingData(x, y, weight, schema.gating.gates)
+
+
+def require_finite_weights(model: nn.Module) -> None:
+    """Raise where training has diverged."""
+    if not all(bool(torch.isfinite(weight).all()) for weight in model.parameters()):
+        raise ValueError("training diverged: a weight is not finite; lower learning_rate, or rescale the target")
 
 
 def _screened(

@@ -171,6 +171,8 @@ def _codes(columns: list[Column], categories: tuple[States | None, ...]) -> np.n
             rows[:, j] = column.values
             continue
         code = {**{value: float(number) for number, value in enumerate(kept)}, None: np.nan}
+        for number, value in enumerate(kept):  # as a CSV spells a number or a truth value
+            code.setdefault(str(value), float(number))
         values = column.values if column.is_text else (None if v != v else v for v in column.values.tolist())
         rows[:, j] = np.fromiter((code.get(value, len(kept)) for value in values), dtype=np.float64)
     return rows

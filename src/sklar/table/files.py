@@ -118,9 +118,12 @@ def write_table(path: str | Path, columns: dict[str, np.ndarray]) -> None:
         write(part, columns)
 
 
-def require_writable(path: str | Path) -> None:
-    """Raise now if `path` cannot be written, rather than after hours of work."""
+def require_writable(path: str | Path, *inputs: str | Path) -> None:
+    """Raise now if `path` cannot be written, or is one of the files that are read, rather than after hours of work."""
     path = Path(path)
+    for given in map(Path, inputs):
+        if given.exists() and path.exists() and path.samefile(given):
+            raise TableError(f"cannot write {path}: it is the file that is read; name another")
     folder = path.parent
     if not folder.is_dir():
         raise TableError(f"cannot write {path}: {folder} is not a folder")
