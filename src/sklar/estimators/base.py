@@ -186,6 +186,18 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         -------
         Path
             of the file
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from sklar import CopulaSelectorRegressor
+        >>> X = np.random.default_rng(0).standard_normal((100, 3))
+        >>> selector = CopulaSelectorRegressor(penalty=0.01, max_epochs=2, random_state=0).fit(X, X[:, 0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = selector.report(X, X[:, 0], f"{folder}/report.html", audit=False).read_text()
+        >>> page.startswith("<!doctype html>")
+        True
         """
         progress = to_stderr if self.verbose else lambda text: None
         return write_report(self._fitted, X, y, path, audit=audit, max_rows=max_rows, title=title, progress=progress)
