@@ -16,6 +16,7 @@ stand for the other neither does. What a waterfall shows as f(x) is base plus su
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,9 @@ def shap_explanation(fitted: FittedModel, X: Any, label: Any = None) -> Any:
 
 def _explanation_class() -> Any:
     try:
-        import shap
+        with warnings.catch_warnings():  # of what shap itself imports
+            warnings.simplefilter("ignore", PendingDeprecationWarning)
+            import shap
     except ImportError as error:
         raise ImportError("to_shap needs the package 'shap': pip install \"sklar[baselines]\"") from error
     return shap.Explanation
