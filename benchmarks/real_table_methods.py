@@ -29,9 +29,9 @@ from sklearn.preprocessing import OrdinalEncoder, TargetEncoder
 
 import sklar
 from sklar.datasets import load_table
+from sklar.judgement import random_masks
 from sklar.paper.baselines import REGISTRY
 from sklar.paper.baselines.base import top_k
-from sklar.paper.judges.judgement import random_masks
 from sklar.table.schema import Schema, read_training_table
 
 TEST_SHARE = 0.3

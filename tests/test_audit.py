@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import sklar
-from sklar.audit import AuditReport, jaccard, selection_scores
+from sklar.audit import AuditReport, jaccard
+from sklar.outcomes import outcome_of
+from sklar.selection_scores import selection_scores
 from tests.helpers import quick, toy_rows
 
 NUMBERS = {"mean_features": 1.0, "union_features": 2, "noise_agreement": 90.0, "refit_agreement": None, "n_rows": 1500}
@@ -18,7 +20,7 @@ def rows(n=1500, seed=0):
 
 
 def report_of(x, y, masks, predictions):
-    scores = selection_scores(x, y, masks, predictions, classes=np.array([0, 1]))
+    scores = selection_scores(x, outcome_of(y, np.array([0, 1])), masks, predictions)
     return AuditReport(**scores, **NUMBERS)
 
 
@@ -44,17 +46,6 @@ def test_selecting_what_decides_passes():
     assert report.mask_score == report.guess_score  # equal masks say nothing
     assert "passes" in str(report)
     assert report.to_dict()["leaks"] is False
-
-
-def test_regression_scores_are_shares_of_variance():
-    x, _ = rows()
-    y = 10 + 2 * x[:, 0]
-    masks = np.tile([True, False, False, False], (len(x), 1))
-    scores = selection_scores(x, y, masks, y)
-    assert scores["score_name"] == "R^2"
-    assert scores["own_score"] == 100.0
-    assert scores["evalx_score"] > 90
-    assert scores["guess_score"] == pytest.approx(0, abs=1e-9)
 
 
 def test_jaccard():
@@ -98,3 +89,37 @@ def test_a_class_that_the_model_never_saw_is_named():
     y[7] = "maybe"
     with pytest.raises(ValueError, match="y holds 'maybe', which is not one of the model's classes: 'no', 'yes'"):
         model.audit(X, y)
+
+
+def votes(seed, n=3000, d=60):
+    """d votes that are each right with probability .6."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return np.where(rng.random((n, d)) < 0.6, 1.0, -1.0) * (2 * y[:, None] - 1), y
+
+
+@pytest.mark.parametrize(("agreeing", "persuades"), [(True, True), (False, False)])
+def test_picked_evidence_is_caught_and_a_fair_share_of_it_passes(agreeing, persuades):
+    """Five votes that agree with most of the 60, or five at random; in 50 draws of each none was wrong."""
+    x, y = votes(0)
+    agreement = x * np.sign(x.sum(axis=1, keepdims=True) + 0.5) if agreeing else np.zeros_like(x)
+    order = agreement + 0.01 * np.random.default_rng(1).random(x.shape)
+    masks = order.argsort(axis=1).argsort(axis=1) >= 55
+    report = report_of(x, y, masks, np.where((x * masks).sum(axis=1) > 0, 1, 0))
+    assert report.persuades is persuades
+    assert not report.encodes
+    assert ("PERSUADES" in str(report)) is persuades
+    assert abs(report.expected_score - (88 if agreeing else 68)) < 4  # what five votes support, by Bayes' rule
+
+
+def test_times_are_audited():
+    """The hazard is decided by x0, which all rows get."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((400, 3))
+    time, end = rng.exponential(np.exp(-2 * x[:, 0])), rng.exponential(2.0, 400)
+    y = np.array(list(zip(time <= end, np.minimum(time, end), strict=True)), dtype=[("event", bool), ("time", float)])
+    model = sklar.CopulaSelectorRegressor(loss="cox", penalty=0.01, max_epochs=40, random_state=0).fit(x, y)
+    report = model.audit(x, y, n_refits=0)
+    assert report.score_name == "concordance"
+    assert report.evalx_score > 70 > report.guess_score == 50
+    assert not report.persuades

@@ -19,6 +19,7 @@ class CopulaRanker(CopulaEstimator):
     """What both rankers share."""
 
     k: Count | None = None
+    max_excess: NonNegative | None = 0.01
     step_exponent: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.0
     correlation_strength: NonNegative = 1.0
 
@@ -62,6 +63,10 @@ class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
     ----------
     k : int or None
         Features a row; None is 10, or all where there are fewer.
+    max_excess : float or None, default 0.01
+        What the choice of features may say about the outcome beyond their values, in units of the loss (nats for
+        classes), in honest training. A ranker sees the whole row; without this bound (None) it may show the features
+        that agree with its own answer, and persuade (see `audit`).
     step_exponent : float in [0, 1)
         delta of the top-k relaxation: each of its k steps moves by t^delta.
     correlation_strength : float

@@ -61,6 +61,10 @@ class LabelsTask(TableTask):
         """One loss a row."""
         return binary_cross_entropy_with_logits(output, self.of_rows(target, output), reduction="none").mean(-1)
 
+    def expected_loss(self, output: Tensor, target: Tensor) -> Tensor:
+        """The mean of the labels' entropies."""
+        return binary_cross_entropy_with_logits(output, output.sigmoid(), reduction="none").mean(-1)
+
     def residuals(self, output: Tensor, target: Tensor) -> Tensor:
         """1{y} - p."""
         return self.of_rows(target, output) - output.sigmoid()
@@ -75,6 +79,11 @@ class CountsTask(TableTask):
         """One loss a row."""
         rate = output.clamp_max(LARGEST_LOG_RATE)
         return (rate.exp() - self.of_rows(target, output) * rate).squeeze(-1)
+
+    def expected_loss(self, output: Tensor, target: Tensor) -> Tensor:
+        """The loss of a count that is e^f in the mean, whatever its spread."""
+        rate = output.clamp_max(LARGEST_LOG_RATE)
+        return (rate.exp() * (1 - rate)).squeeze(-1)
 
     def residuals(self, output: Tensor, target: Tensor) -> Tensor:
         """y - E y."""
@@ -110,6 +119,12 @@ class RiskTask(TableTask):
         risk = output.squeeze(-1).clamp_max(LARGEST_LOG_RATE)
         target = target.expand(risk.shape)
         return self.hazard[target] * risk.exp() - self.targets[target, 1] * risk
+
+    def expected_loss(self, output: Tensor, target: Tensor) -> Tensor:
+        """The same with as many events as are expected by the row's time: their difference is a martingale."""
+        risk = output.squeeze(-1).clamp_max(LARGEST_LOG_RATE)
+        expected = self.hazard[target.expand(risk.shape)] * risk.exp()
+        return expected * (1 - risk)
 
     def batch_loss(self, output: Tensor, target: Tensor) -> Tensor:
         """One loss a row, with risk sets within the batch: (R, n, 1), (n,) -> (R, n)."""

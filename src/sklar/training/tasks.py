@@ -10,6 +10,8 @@ from torch.nn.functional import cross_entropy, one_hot, softplus
 
 from sklar.model.selection import SelectionModel
 
+LOG_VARIANCES = (-8.0, 3.0)  # of a standardised target: beyond, one row would decide what the others teach
+
 
 @dataclass(frozen=True)
 class Task:
@@ -36,6 +38,25 @@ class Task:
             return softplus((1 - 2 * target) * (output[..., 1] - output[..., 0]))
         return cross_entropy(output.flatten(0, -2), target.flatten(), reduction="none").view_as(target)
 
+    def expected_loss(self, output: Tensor, target: Tensor) -> Tensor | None:
+        """The loss that a prediction expects of itself, like `row_loss`; None where it says nothing about that.
+
+        Of classes the entropy. A value alone does not say how far off it will be (`SpreadTask` does).
+        """
+        if self.n_classes is None:
+            return None
+        log_p = output.log_softmax(-1)
+        return -(log_p.exp() * log_p).sum(-1)
+
+    def learning_loss(self, output: Tensor, target: Tensor) -> Tensor:
+        """What predictors learn from, one loss a row; most tasks' own."""
+        return self.row_loss(output, target)
+
+    @property
+    def n_predicted(self) -> int:
+        """How many of the outputs are a prediction; the others say how sure it is."""
+        return self.n_outputs
+
     def to(self, device: torch.device) -> Task:
         """The same on a device."""
         return self
@@ -53,6 +74,37 @@ class Task:
 
     def renew(self, output: Tensor, target: Tensor) -> None:
         """Look at outputs for rows between the parts of a training; most tasks need not."""
+
+
+class SpreadTask(Task):
+    """Regression whose predictors also say how far off they expect to be: outputs are the value and log-variance."""
+
+    @property
+    def n_outputs(self) -> int:
+        """The value, and the logarithm of its expected squared error."""
+        return 2
+
+    @property
+    def n_predicted(self) -> int:
+        """The value."""
+        return 1
+
+    def row_loss(self, output: Tensor, target: Tensor) -> Tensor:
+        """The squared error."""
+        return super().row_loss(output[..., :1], target)
+
+    def expected_loss(self, output: Tensor, target: Tensor) -> Tensor:
+        """The expected squared error."""
+        return output[..., 1].clamp(*LOG_VARIANCES).exp()
+
+    def learning_loss(self, output: Tensor, target: Tensor) -> Tensor:
+        """The squared error and, of that error as it is, the Gaussian likelihood of its variance."""
+        square, log_variance = self.row_loss(output, target), output[..., 1].clamp(*LOG_VARIANCES)
+        return square + 0.5 * (log_variance + square.detach() * (-log_variance).exp())
+
+    def residuals(self, output: Tensor, target: Tensor) -> Tensor:
+        """y - E y."""
+        return super().residuals(output[..., :1], target)
 
 
 def joint_loss(

@@ -55,14 +55,23 @@ def test_1000_rows_of_50_features_stay_below_a_megabyte(tmp_path):
     assert path.stat().st_size < 1_000_000
 
 
-@pytest.mark.parametrize(("leaks", "says"), [(False, "no sign of a leak"), (True, "may tell the label")])
-def test_the_verdict_of_the_audit_in_words(classified, tmp_path, leaks, says):
+@pytest.mark.parametrize(
+    ("own", "excess", "says"),
+    [
+        (71.0, 0.0, "no sign of a leak"),
+        (90.0, 0.0, "may tell the label"),
+        (71.0, 0.2, "the choice of features persuades"),
+    ],
+)
+def test_the_verdict_of_the_audit_in_words(classified, tmp_path, own, excess, says):
     model, frame, y = classified
     numbers = dict.fromkeys(("everything_score", "union_score", "mask_score", "guess_score", "mean_features"), 50.0)
-    numbers |= {"evalx_score": 70.0, "own_score": 90.0 if leaks else 71.0, "score_error": 1.0, "noise_agreement": 97.0}
+    numbers |= {"evalx_score": 70.0, "own_score": own, "score_error": 1.0, "noise_agreement": 97.0}
+    numbers |= {"expected_score": 65.0, "excess": excess, "excess_error": 0.01, "constant_excess": 0.0}
     from sklar.audit import AuditReport
 
     audit = AuditReport(score_name="accuracy", union_features=3, refit_agreement=None, n_rows=1300, **numbers)
+    leaks = own > 80 or excess > 0
     assert audit.leaks is leaks
     text = model.report(frame, y, tmp_path / "r.html", audit=audit).read_text(encoding="utf-8")
     assert says in text

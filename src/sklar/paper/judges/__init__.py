@@ -4,8 +4,8 @@
 `excess` says whether the choice of features itself speaks about the target.
 """
 
+from sklar.judgement import Judgement, judge_classes, judge_values
 from sklar.paper.judges.evalx import EvalxJudge
-from sklar.paper.judges.judgement import Judgement, judge_classes, judge_values
 from sklar.paper.judges.trees import TreeJudge
 
 __all__ = ["EvalxJudge", "Judgement", "TreeJudge", "judge_classes", "judge_values"]

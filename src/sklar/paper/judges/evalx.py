@@ -13,19 +13,11 @@ import numpy as np
 import torch
 from scipy.special import log_softmax
 
-from sklar.audit import EVALX_STEPS
+from sklar.judgement import Judgement, recalibrated_classes, recalibrated_values
 from sklar.model.gates import Gates
-from sklar.paper.judges.judgement import (
-    Judgement,
-    error_of_copies,
-    excess_of_classes,
-    fitted_temperature,
-    judge_classes,
-    judge_values,
-    tempered,
-)
+from sklar.selection_scores import EVALX_STEPS
 from sklar.training.honest.evalx import evalx_outputs
-from sklar.training.tasks import Task
+from sklar.training.tasks import SpreadTask, Task
 
 
 class EvalxJudge:
@@ -80,16 +72,17 @@ class EvalxJudge:
             outputs = self._outputs(
                 np.concatenate([train[0], test[0]]), codes, shown, Task(len(classes)), gate_of_input
             )
-            return [self._of_classes(log_softmax(output, axis=1), codes, n) for output in outputs]
+            log_p = [log_softmax(output, axis=1) for output in outputs]
+            return [recalibrated_classes(p[n:], codes[n:], p[:n], codes[:n]) for p in log_p]
         target = (y - y[:n].mean()) / (y[:n].std() or 1.0)
         inputs = np.concatenate([train[0], test[0]])
-        outputs = self._outputs(inputs, target.astype(np.float32), shown, Task(None), gate_of_input)
-        return [judge_values(output[n:, 0], None, target[n:]) for output in outputs]
+        task = SpreadTask(None)
+        outputs = self._outputs(inputs, target.astype(np.float32), shown, task, gate_of_input)
+        return [self._of_values(output, task, target, n) for output in outputs]
 
-    def _of_classes(self, log_p: np.ndarray, codes: np.ndarray, n: int) -> Judgement:
-        temperature = fitted_temperature(log_p[:n], codes[:n])
-        error = error_of_copies(excess_of_classes(tempered(log_p[:n], temperature), codes[:n]), 1)
-        return judge_classes(tempered(log_p[n:], temperature), codes[n:], error)
+    def _of_values(self, output: np.ndarray, task: SpreadTask, target: np.ndarray, n: int) -> Judgement:
+        mean, variance = output[:, 0], task.expected_loss(torch.from_numpy(output), torch.empty(0)).numpy()
+        return recalibrated_values(mean[n:], variance[n:], target[n:], mean[:n], variance[:n], target[:n])
 
     def _outputs(
         self, inputs: np.ndarray, target: np.ndarray, masks: list[np.ndarray], task: Task, gate_of_input: list[int]

@@ -11,20 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-from sklar.paper.judges.boosting import Boosting, Rows, Trees, boosted
-from sklar.paper.judges.judgement import (
+from sklar.judgement import (
     Judgement,
-    error_of_copies,
-    excess_of_classes,
-    excess_of_values,
     few_or_many,
-    fitted_factor,
-    fitted_temperature,
-    judge_classes,
-    judge_values,
     random_masks,
-    tempered,
+    recalibrated_classes,
+    recalibrated_values,
 )
+from sklar.paper.judges.boosting import Boosting, Rows, Trees, boosted
 
 HELD_OUT = 0.2  # of the training rows: they stop the boosting and recalibrate
 WANTED_ROWS = 40_000  # copies and all, for two classes or values; fewer for more classes, each of which has its trees
@@ -98,20 +92,15 @@ class TreeJudge:
 
     def _of_classes(self, x: np.ndarray, target: np.ndarray, masks: np.ndarray) -> Judgement:
         control, copies = self._control(self.held_, masks)
-        log_p = self.trees_(control.x)
-        temperature = fitted_temperature(log_p, control.y)
-        error = error_of_copies(excess_of_classes(tempered(log_p, temperature), control.y), copies)
-        return judge_classes(tempered(self.trees_(x), temperature), target, error)
+        return recalibrated_classes(self.trees_(x), target, self.trees_(control.x), control.y, copies)
 
     def _of_values(self, x: np.ndarray, target: np.ndarray, masks: np.ndarray) -> Judgement:
         """The mean of two: each half of the held-out rows recalibrates the variance that the other taught."""
         mean, judgements = self.trees_(x), []
         for half, variance in enumerate(self.variance_trees_):
             control, copies = self._control(self._half_of_held(1 - half), masks)
-            ratios = (control.y - self.trees_(control.x)) ** 2 / variance(control.x)
-            factor = fitted_factor(ratios)
-            error = error_of_copies(excess_of_values(ratios / factor), copies)
-            judgements.append(judge_values(mean, factor * variance(x), target, error / 2**0.5))
+            dealt = self.trees_(control.x), variance(control.x), control.y
+            judgements.append(recalibrated_values(mean, variance(x), target, *dealt, copies))
         return Judgement(*(float(np.mean(values)) for values in zip(*judgements, strict=True)))
 
     def _learn_target(self, y: np.ndarray) -> np.ndarray:

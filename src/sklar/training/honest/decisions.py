@@ -99,7 +99,7 @@ def _evidence(selector: Selector, predictors: FoldPredictors, mask: Tensor) -> T
     forced = torch.zeros_like(selector.alive[0]) if selector.forced is None else selector.forced
     before, after = (predictors.held_out_outputs(x, m) for m in (forced.expand_as(mask).to(x.dtype), mask))
     residual = predictors.task.residuals(before, y)  # (P, n, C)
-    change = after - before
+    change = (after - before)[..., : predictors.task.n_predicted]
     if change.shape[-1] != residual.shape[-1]:  # of two classes one residual stands for both
         change = change[..., 1:] - change[..., :1]
     return (residual * (change - change.mean(1, keepdim=True))).sum(-1)

@@ -24,6 +24,7 @@ from sklar.training.engine.loop import Record, progress_bar
 from sklar.training.engine.runtime import spawn_seeds, threads_for
 from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.decisions import decide, mean_and_error, training_masks
+from sklar.training.honest.persuasion import with_spread
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.rehearsal import rehearse
 from sklar.training.honest.result import HonestFit
@@ -50,6 +51,8 @@ def train_honest(params: dict[str, Any], data: TrainingData, task: Task, k: int 
     # All models side by side, as problems: each has its own folds, weights and draws.
     x, y = (value.expand(n_models, *value.shape) for value in (data.x, data.y))
     weight = None if data.weight is None else data.weight.expand(n_models, -1)
+    if settings.selector.max_excess is not None:
+        task = with_spread(task)
     task, steps = task.to(data.x.device), settings.steps_for(len(data.x), data.gates.n)
     with progress_bar(steps, "training", bool(params["verbose"])) as bar:
         rehearsal = rehearse(data, task, settings, seed, bar.update)

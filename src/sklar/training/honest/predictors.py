@@ -79,7 +79,7 @@ class FoldPredictors:
             mask = mask.masked_fill(self.folds.gates.forced, 1.0)
         network = self.learner.network
         inputs, y = (of_other_folds(t).flatten(0, 1) for t in (network.inputs(x, mask), y))
-        loss = self.task.row_loss(network.after_first(network.first(inputs)), y).mean(-1).sum()
+        loss = self.task.learning_loss(network.after_first(network.first(inputs)), y).mean(-1).sum()
         loss.backward()
         self.learner.step()
         with torch.no_grad():

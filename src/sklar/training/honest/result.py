@@ -74,7 +74,9 @@ class HonestFit:
         read = torch.nonzero(alive[problem]).squeeze(1)
         judges = predictors.judge.only(read.expand(len(alive) * n_folds, -1)).state_dict()
         mine = slice(problem * n_folds, (problem + 1) * n_folds)
-        return {key: value[mine].cpu() for key, value in judges.items()}
+        state = {key: value[mine].cpu() for key, value in judges.items()}
+        of_prediction = {key: state[key][..., : predictors.task.n_predicted] for key in ("last.weight", "last.bias")}
+        return state | of_prediction
 
     def _architecture(self, problem: int) -> HonestArchitecture:
         predictors, correlation, s = self.screened.predictors, self.selector.correlation, self.selector.settings
@@ -83,7 +85,7 @@ class HonestFit:
             gates = gates.only(torch.nonzero(self.screened.alive[problem]).squeeze(1))
         return HonestArchitecture(
             n_features=int(self.screened.alive[problem].sum()),
-            n_outputs=predictors.task.n_outputs,
+            n_outputs=predictors.task.n_predicted,
             output_kind=predictors.task.kind,
             k=s.k,
             covariance=s.covariance,

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sklar.model.selection import decided
 from sklar.training.engine.averaging import AveragedLearner
 from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw, step_and_clear
@@ -23,6 +24,7 @@ from sklar.training.honest.copula_flips import CopulaFlips
 from sklar.training.honest.draws import Trial
 from sklar.training.honest.flips import exact_gains, inward_only
 from sklar.training.honest.group_lasso import shrink_inputs
+from sklar.training.honest.persuasion import PersuasionPrice
 from sklar.training.honest.predictors import FoldPredictors, teaching_masks
 from sklar.training.honest.scoring import Selector
 
@@ -101,6 +103,8 @@ class SelectorTraining:
         # an input's weights are the longer, the more there are
         self.sparsity = s.sparsity * (s.hidden / 100) ** 0.5 * self.folds.noise * selector.strength[:, None, None]
         device = self.folds.x.device
+        held_down = s.k is not None and s.max_excess is not None
+        self.persuasion = PersuasionPrice(predictors, s.max_excess or 0.0, s.persuasion) if held_down else None
         self.sharpness = torch.ones((), device=device)  # a factor on the scores before gates are drawn
         self.noise_side = SideWork(device)  # noise, and what concerns the correlation alone
         self.features_side = SideWork(device)  # which features to flip
@@ -133,8 +137,13 @@ class SelectorTraining:
         log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
         scores, gates, features = self._gates(x, log_penalty)
         # Rows of fold f meet the predictor that never saw them.
-        judge, loss = self.predictors.judge, self.predictors.task.row_loss
-        trial = Trial(judge, loss, x.flatten(0, 1), y.flatten(0, 1), gates)
+        x, y = x.flatten(0, 1), y.flatten(0, 1)
+        loss: draws.RowLoss = self.predictors.task.row_loss
+        if self.persuasion is not None:
+            shown = decided(scores.detach(), self.settings.k).to(x.dtype)
+            self.persuasion.update(x, y, shown.view_as(gates.mask))
+            loss = self.persuasion.loss
+        trial = Trial(self.predictors.judge, loss, x, y, gates)
         return Drawn(scores, log_penalty.exp().view(problems * n_folds, b, 1), trial, features)
 
     def _gates(self, x: Tensor, log_penalty: Tensor) -> tuple[Tensor, draws.Draw, Tensor | None]:

@@ -45,6 +45,15 @@ class PredictorSettings:
 
 
 @dataclass(frozen=True)
+class PersuasionSettings:
+    """How the weight on the excess of a ranker's choices follows that excess (see `persuasion`)."""
+
+    rate: float = 0.1  # added to the weight a step, per unit of excess above what is allowed
+    at_once: float = 5.0  # and for this step only: without it the weight swings
+    most_weight: float = 1.5  # above 1 evidence against the answer is worth more, which ends what no price did
+
+
+@dataclass(frozen=True)
 class SelectorSettings:
     """How the selector learns, and the gates that it scores."""
 
@@ -67,6 +76,8 @@ class SelectorSettings:
     n_factors: int = 8  # of L, for "low-rank"
     correlation_rate: float = 1e-2  # learning rate of L
     pull: Pull = field(default_factory=Pull)  # of the correlation, to 0
+    max_excess: float | None = None  # what choices of k features may say beyond the values; None: anything
+    persuasion: PersuasionSettings = field(default_factory=PersuasionSettings)
     k: int | None = None  # exactly so many features per row
     min_features: int = 0  # at least so many, where there is no k
 
@@ -154,10 +165,10 @@ class DecisionSettings:
     excluding: float = -0.5  # gates of a lower correlation exclude each other
     few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
     # Level of the test that says whether anything can be shown. What it tests was chosen from eight, so of tables of
-    # pure noise more than this share pass: of 300 x 200, 5 of 48 with 0.02.
+    # pure noise more than this share pass: it was lowered from 0.02, with which 5 of 48 did (300 x 200).
     false_alarms: float = 0.005
-    # Standard errors by which a weaker regularisation of the selector must be better. With 1 instead of 2, four of 360
-    # fits of Syn1-6 took it, and lost features; with k, loss alone decides, and differences are larger.
+    # Standard errors by which a weaker regularisation of the selector must be better. With 1 instead of 2, four of 36
+    # cells of Syn1-6 missed their targets; with k, loss alone decides, and differences are larger.
     weaker_selector: float = 2.0
     weaker_ranker: float = 1.0
 
@@ -232,6 +243,7 @@ class HonestSettings:
                 n_factors=params["n_factors"],
                 k=k,
                 min_features=params.get("min_features", 0),
+                max_excess=params.get("max_excess"),
             ),
             PredictorSettings(hidden=params["predict_hidden"], batch_size=params["batch_size"], k=k),
             Schedule().for_rows(n_rows, params["batch_size"], params["max_epochs"]),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sklar.paper.judges.judgement import few_or_many, fitted_temperature, judge_classes, judge_values, tempered
+from sklar.judgement import few_or_many, fitted_temperature, judge_classes, judge_values, tempered
 
 
 def test_classes_by_the_definition():

@@ -19,8 +19,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import torch
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import logsumexp
+
+from sklar.training.targets import baseline_hazard
 
 LEAST_LOG_P = -20.0  # of a class: what no judge of finitely many rows can know
 LOG_TEMPERATURES = (-2.0, 2.0)
@@ -64,6 +67,15 @@ def judge_classes(log_p: np.ndarray, y: np.ndarray, control_error: float = 0.0) 
     return Judgement(*score, expected, loss, excess, float(np.hypot(error, control_error)))
 
 
+def recalibrated_classes(
+    log_p: np.ndarray, y: np.ndarray, control: np.ndarray, control_y: np.ndarray, copies: int = 1
+) -> Judgement:
+    """The judgement of log-probabilities (n, classes); those of control rows, `copies` of each, fit a temperature."""
+    temperature = fitted_temperature(control, control_y)
+    error = error_of_copies(excess_of_classes(tempered(control, temperature), control_y), copies)
+    return judge_classes(tempered(log_p, temperature), y, error)
+
+
 def excess_of_classes(log_p: np.ndarray, y: np.ndarray) -> np.ndarray:
     """H[p] + log p(y) of each row: (n,)."""
     log_p = np.maximum(log_p, LEAST_LOG_P)
@@ -91,6 +103,94 @@ def judge_values(mean: np.ndarray, variance: np.ndarray | None, y: np.ndarray, c
     expected = float(100 * (1 - variance.mean() / spread))
     excess, error = _mean_and_error(excess_of_values(squares / variance))
     return Judgement(*score, expected, loss, excess, float(np.hypot(error, control_error)))
+
+
+def recalibrated_values(
+    mean: np.ndarray,
+    variance: np.ndarray,
+    y: np.ndarray,
+    control_mean: np.ndarray,
+    control_variance: np.ndarray,
+    control_y: np.ndarray,
+    copies: int = 1,
+) -> Judgement:
+    """The judgement of values and variances (n,) after those of control rows, `copies` of each, fit a factor."""
+    ratios = (control_y - control_mean) ** 2 / control_variance
+    factor = fitted_factor(ratios)
+    error = error_of_copies(excess_of_values(ratios / factor), copies)
+    return judge_values(mean, factor * variance, y, error)
+
+
+def judge_rates(log_rate: np.ndarray, control: np.ndarray, y: np.ndarray) -> Judgement:
+    """The judgement of log-rates (n,) of counts y (n,), recalibrated by those of control masks (n,) of the same rows.
+
+    Of a calibrated rate m, E[(y - m) log m] = 0, whatever the spread of the counts: the mean is the excess. A Poisson
+    regression on the control's log-rates makes that of the control 0.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> f = rng.standard_normal(4000)
+    >>> y = rng.poisson(np.exp(f))
+    >>> bool(abs(judge_rates(f, f, y).excess) < 0.05), bool(judge_rates(f / 2, f, y).excess > 0.1)  # more extreme
+    (True, True)
+    """
+
+    def loss(of: np.ndarray, line: np.ndarray) -> float:
+        f = np.clip(line[0] + line[1] * of, -20, 20)
+        return float(np.mean(np.exp(f) - y * f))
+
+    line = minimize(lambda line: loss(control, line), np.array([0.0, 1.0]), method="Nelder-Mead").x
+    f, of_control = (np.clip(line[0] + line[1] * of, -20, 20) for of in (log_rate, control))
+    excess, error = _mean_and_error((y - np.exp(f)) * f)
+    control_error = _mean_and_error((y - np.exp(of_control)) * of_control)[1]
+    spread = float(np.var(y)) or 1.0
+    score = _mean_and_error(100 * (1 - (y - np.exp(f)) ** 2 / spread))
+    expected = float(100 * np.var(np.exp(f)) / spread)
+    return Judgement(*score, expected, loss(log_rate, line), excess, float(np.hypot(error, control_error)))
+
+
+def judge_risks(risk: np.ndarray, control: np.ndarray, event: np.ndarray, time: np.ndarray, score: float) -> Judgement:
+    """The judgement of log hazard ratios (n,) of a concordance, recalibrated by those of control masks (n,).
+
+    A calibrated risk f has E[(event - H0(t) e^f) f] = 0: a row's events less those expected by its time are a
+    martingale. So the mean is the excess; a factor on the risks (Cox regression on them) makes that of the control 0.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> f = rng.standard_normal(4000)
+    >>> time, event = rng.exponential(np.exp(-f)), np.ones(4000, dtype=bool)
+    >>> bool(abs(judge_risks(f, f, event, time, 70.0).excess) < 0.05)
+    True
+    """
+
+    def loss(b: float) -> float:
+        return -_partial_likelihood(b * control, event, time)
+
+    slope = float(minimize_scalar(loss, bounds=(0.0, 4.0), method="bounded").x)
+    f, of_control = slope * (risk - risk.mean()), slope * (control - control.mean())
+    excess, error = _mean_and_error(_martingale(f, event, time) * f)
+    control_error = _mean_and_error(_martingale(of_control, event, time) * of_control)[1]
+    other = np.random.default_rng(0).permutation(f)
+    expected = float(100 * np.mean(1 / (1 + np.exp(-np.abs(f - other)))))
+    own_loss = -_partial_likelihood(f, event, time) / len(f)
+    return Judgement(score, float("nan"), expected, own_loss, excess, float(np.hypot(error, control_error)))
+
+
+def _partial_likelihood(risk: np.ndarray, event: np.ndarray, time: np.ndarray) -> float:
+    log_at_risk = baseline_hazard(*_tensors(time, event, risk, time))[1].numpy()
+    return float(((risk - log_at_risk) * event).sum())
+
+
+def _martingale(risk: np.ndarray, event: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Events seen less events expected, (n,)."""
+    hazard = baseline_hazard(*_tensors(time, event, risk, time))[0].numpy()
+    return event - hazard * np.exp(risk)
+
+
+def _tensors(*arrays: np.ndarray) -> list[torch.Tensor]:
+    return [torch.from_numpy(np.ascontiguousarray(array, dtype=np.float64)) for array in arrays]
 
 
 def excess_of_values(ratios: np.ndarray) -> np.ndarray:

@@ -1,0 +1,87 @@
+"""The price on persuasion: the identity of its loss, how it moves, and what a ranker does under it."""
+
+import numpy as np
+import pytest
+import torch
+
+import sklar
+from sklar.training.honest.folds import deal
+from sklar.training.honest.persuasion import PersuasionPrice, with_spread
+from sklar.training.honest.predictors import FoldPredictors
+from sklar.training.honest.settings import PersuasionSettings, PredictorSettings
+from sklar.training.targets import CountsTask
+from sklar.training.tasks import SpreadTask, Task
+
+
+def price(task=None, problems=2, most=0.0):
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(problems, 40, 3, generator=generator)
+    y = (x[..., 0] > 0).long()
+    folds = deal(x, y, 2, 0.0, generator)
+    predictors = FoldPredictors(folds, task or Task(2), PredictorSettings(hidden=8), generator, 0)
+    return PersuasionPrice(predictors, most, PersuasionSettings())
+
+
+def test_the_priced_loss_lies_between_the_loss_and_the_expected_loss():
+    one = price()
+    one.weight.copy_(torch.tensor([0.0, 1.0]))
+    output, y = torch.randn(4, 5, 2), torch.ones(4, 5, dtype=torch.long)
+    task, loss = one.predictors.task, one.loss(output, y)
+    torch.testing.assert_close(loss[:2], task.row_loss(output, y)[:2])  # replicas of the first problem
+    torch.testing.assert_close(loss[2:], task.expected_loss(output, y)[2:])
+
+
+def test_the_weight_rises_while_choices_agree_with_the_answer_and_falls_when_they_do_not():
+    """The judge takes feature 0 as a vote for class 1 and feature 1 as one for class 0; neither is always right."""
+    one = price(problems=1)
+    y = torch.arange(20).view(1, 20).expand(2, -1) % 2
+
+    def judge(x, mask):
+        vote = mask[..., 0] - mask[..., 1]
+        return torch.stack([-vote, vote], -1) / 2
+
+    one.predictors.learner.average = judge
+    agreeing = torch.stack([y == 1, y == 0, y < 0], -1).float()
+    x = torch.zeros(2, 20, 3)
+    one.update(x, y, agreeing)
+    assert one.weight[0] > 0
+    risen = float(one.total[0])
+    assert risen > 0
+    one.update(x, y, 1 - agreeing)
+    assert float(one.total[0]) < risen
+
+
+def test_what_is_allowed_is_not_priced():
+    one = price(problems=1, most=100.0)
+    x, y = torch.randn(2, 20, 3), torch.zeros(2, 20, dtype=torch.long)
+    one.update(x, y, torch.ones(2, 20, 3))
+    assert one.weight.tolist() == [0.0]
+
+
+def test_values_get_a_spread_and_other_tasks_stay():
+    assert isinstance(with_spread(Task(None)), SpreadTask)
+    for task in (Task(3), CountsTask(torch.ones(4, 1))):
+        assert with_spread(task) is task
+
+
+def votes(seed, n=1500, d=20):
+    """d votes that are each right with probability .6."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    return np.where(rng.random((n, d)) < 0.6, 1.0, -1.0) * (2 * y[:, None] - 1), y
+
+
+def exact_excess(X, y, masks):
+    """H + log p(y) by the exact p of the votes shown."""
+    log_odds = (X * masks).sum(1) * np.log(1.5) * (2 * y - 1)
+    p = 1 / (1 + np.exp(-log_odds))
+    return float(np.mean(-(p * np.log(p) + (1 - p) * np.log1p(-p)) + np.log(p)))
+
+
+@pytest.mark.parametrize(("max_excess", "least", "most"), [(None, 0.05, 1.0), (0.01, -0.1, 0.03)])
+def test_a_ranker_persuades_unless_that_has_a_price(max_excess, least, most):
+    X, y = votes(0)
+    new, outcome = votes(1)
+    ranker = sklar.CopulaRankerClassifier(k=3, max_excess=max_excess, selector_sparsity=0.1, random_state=0)
+    masks = ranker.fit(X, y).select(new)
+    assert least < exact_excess(new, outcome, masks) < most
