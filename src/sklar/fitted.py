@@ -6,7 +6,7 @@ float64, so that what a row gets does not depend on rounding, and hence not on w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,6 +54,7 @@ class FittedModel:
     path: PenaltyPath  # what the penalty was chosen from; empty where it was given
     history: list[Record]
     device: str = "auto"
+    missing_cells: tuple[str, ...] = ()  # what a CSV had in place of missing values, besides empty cells
 
     @property
     def name(self) -> str:
@@ -73,6 +74,11 @@ class FittedModel:
     def on(self, device: str) -> FittedModel:
         """The same, answering on a device: "auto", "cpu" or "cuda"."""
         return self if device == self.device else replace(self, device=device)
+
+    def read_from(self, targets: Sequence[str], missing_cells: Sequence[str]) -> FittedModel:
+        """The same, knowing the file that it was fitted to: its target columns, and its cells for missing values."""
+        target = replace(self.target, names=tuple(targets))
+        return replace(self, target=target, missing_cells=tuple(missing_cells))
 
     def read(self, X: Any) -> Any:
         """The rows of a table, checked against that of `fit`: float64 (n, d), categories as codes; or CSR."""

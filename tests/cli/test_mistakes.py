@@ -39,7 +39,7 @@ BAD_TABLES = {
     "one row": (lambda frame: frame[:1], r"1 sample|at least 2 classes"),
     "no rows": (lambda frame: frame[:0], "has no rows"),
     "no columns": (lambda frame: frame[["y"]], "no columns besides the target 'y'"),
-    "missing target": (at(7, "y", ""), "the target 'y' is missing in row 7"),
+    "no target": (lambda frame: frame.assign(y=""), "no row has a value of the target 'y'"),
     "no such target": (lambda frame: frame.drop(columns="y"), "has no column 'y'; it has a, b"),
 }
 
@@ -170,7 +170,7 @@ def test_outputs_that_cannot_be_written(folder, tmp_path, monkeypatch):
     model, data = folder / "selector.sklar", folder / "good.csv"
     assert_one_line_error(fit(data, "y", nowhere / "m.sklar"), "is not a folder")
     assert_one_line_error(run("select", model, data, "--out", nowhere / "o.csv"), "is not a folder")
-    assert_one_line_error(run("select", model, data, "--out", tmp_path / "o.txt"), "ending must be")
+    assert_one_line_error(run("select", model, data, "--out", tmp_path / "o.xlsx"), "ending must be")
     plain_open = tables.Path.open
 
     def refuse_writing(self, mode="r", *args, **kwargs):
@@ -218,11 +218,12 @@ def test_a_demo_into_a_file(tmp_path):
         ["select", "m.sklar"],
         ["select", "m.sklar", "t.csv"],
         ["demo", "--samples", "5"],
-        ["audit", "m.sklar", "t.csv"],
+        ["audit", "m.sklar"],
+        ["predict", "m.sklar", "t.csv", "--out", "-", "--json"],
+        ["select", "m.sklar", "t.csv", "--out", "o.csv", "--sep", ";;"],
         ["explain", "m.sklar", "t.csv"],
         ["explain", "m.sklar", "t.csv", "--row", "three"],
         ["report", "m.sklar", "--target", "y"],
-        ["report", "m.sklar", "t.csv"],
         ["reproduce"],
         ["reproduce", "table-11d", "--seeds", "0"],
         ["reproduce", "table-11d", "--set", "learning_rate"],
