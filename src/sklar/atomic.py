@@ -14,13 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 try:
-    from fcntl import LOCK_EX, LOCK_NB, flock
+    import fcntl
 except ImportError:  # Windows, where a file that is open cannot be removed
-    LOCK_EX = LOCK_NB = 0
-
-    def flock(handle: int, how: int) -> None:  # type: ignore[misc]
-        """Nothing to do."""
-
+    fcntl = None  # type: ignore[assignment]
 
 ENDING = ".part"
 LONGEST_PREFIX = 50  # characters of the name that a part begins with: its own name has to fit too
@@ -63,7 +59,7 @@ def replace_file(path: str | os.PathLike[str], payload: bytes | str) -> None:
 
 
 def require_replaceable(path: str | os.PathLike[str]) -> None:
-    """Raise the OSError now that `replacing` would raise later: no right to write the file or its folder, a name too long.
+    """Raise the OSError now that `replacing` would raise later: no right to write, or a name too long.
 
     Examples
     --------
@@ -95,10 +91,16 @@ def _locked_part(path: Path) -> tuple[int, Path]:
     """A new part of `path`, open and locked."""
     while True:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=_prefix(path), suffix=ENDING)
-        flock(handle, LOCK_EX)
+        _lock(handle)
         if os.fstat(handle).st_nlink:  # not taken for a leftover before it was locked
             return handle, Path(name)
         os.close(handle)
+
+
+def _lock(handle: int, wait: bool = True) -> None:
+    """Lock an open file until it is closed, or its process ends; OSError if it is and we do not `wait`."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 def _remove_leftovers(path: Path) -> None:
@@ -112,7 +114,7 @@ def _remove_leftovers(path: Path) -> None:
         except OSError:  # another process was quicker, or it is another user's
             continue
         try:
-            flock(handle, LOCK_EX | LOCK_NB)
+            _lock(handle, wait=False)
             part.unlink(missing_ok=True)
         except OSError:
             pass  # it is being written
