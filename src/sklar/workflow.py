@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.table.csv_files import STANDARD, CsvFormat, TableError
+from sklar.table.csv_files import STANDARD
+from sklar.table.csv_format import CsvFormat, TableError
 from sklar.table.files import Table, read_table, require_format, require_writable, write_table
 from sklar.table.target_columns import Judged, read_target
 

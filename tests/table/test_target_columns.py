@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sklar.table.csv_files import TableError
+from sklar.table.csv_format import TableError
 from sklar.table.files import Table
 from sklar.table.target_columns import read_target
 
@@ -20,7 +20,7 @@ def test_rows_without_a_target_are_left_out_and_counted():
 
 
 def test_they_may_be_refused():
-    with pytest.raises(TableError, match="t.csv: the target 'y' is missing in row 1"):
+    with pytest.raises(TableError, match=r"t\.csv: the target 'y' is missing in row 1"):
         read_target(table(y=["a", "", "b"]), ["y"], drop=False)
 
 

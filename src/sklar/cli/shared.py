@@ -42,7 +42,7 @@ def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
     def with_format(
         sep: str | None, missing: tuple[str, ...], no_header: bool, decimal: str | None, **params: Any
     ) -> Any:
-        from sklar.table.csv_files import CsvFormat
+        from sklar.table.csv_format import CsvFormat
 
         return command(csv=CsvFormat(sep, missing, not no_header, decimal), **params)
 

@@ -5,6 +5,7 @@ A mistake names its column or line.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -13,18 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from sklar.atomic import replacing
-from sklar.table.csv_files import (
-    MISSING,
-    STANDARD,
-    CsvFormat,
-    TableError,
-    is_number,
-    read_csv,
-    refuse_repeated,
-    write_csv,
-    write_lines,
-)
+from sklar.atomic import replacing, require_replaceable
+from sklar.table.csv_files import STANDARD, read_csv, refuse_repeated, write_csv, write_lines
+from sklar.table.csv_format import DECIMAL_COMMA, MISSING, CsvFormat, TableError, is_number
 
 CSV, TYPED = (".csv", ".tsv", ".txt", ".data"), (".parquet", ".arrow", ".feather")
 # Kinds of SQL statements that give a table; the others give nothing, or a count.
@@ -76,6 +68,7 @@ class Table:
         odd = [(row, cell) for row, cell in present if not is_number(cell)]
         (row, cell), kinds = odd[0], {cell.strip() for _, cell in odd}
         hint = f"say --missing {cell.strip()!r} if that is a missing value, " if len(kinds) == 1 else ""
+        hint = "say --decimal , if these are decimal commas, " if all(map(DECIMAL_COMMA.match, kinds)) else hint
         raise TableError(
             f"{self.source}: column {name!r} mixes numbers ({number[1]!r} in row {number[0]}) and text "
             f"({cell[:40]!r} in row {row}); {hint}correct it, or say --text {name} to take all of it as text"
@@ -153,19 +146,15 @@ def require_writable(path: str | Path, *inputs: str | Path) -> None:
     path = Path(path)
     if str(path) == STANDARD:
         return
-    for given in map(Path, inputs):
-        if given.exists() and path.exists() and path.samefile(given):
-            raise TableError(f"cannot write {path}: it is the file that is read; name another")
-    folder = path.parent
-    if not folder.is_dir():
-        raise TableError(f"cannot write {path}: {folder} is not a folder")
-    if path.is_dir():
-        raise TableError(f"cannot write {path}: it is a folder")
     try:
-        existed = path.exists()
-        path.open("ab").close()
-        if not existed:
-            path.unlink()
+        for given in map(Path, inputs):
+            if given.exists() and path.exists() and path.samefile(given):
+                raise TableError(f"cannot write {path}: it is the file that is read; name another")
+        if not path.parent.is_dir():
+            raise TableError(f"cannot write {path}: {path.parent} is not a folder")
+        if path.is_dir():
+            raise TableError(f"cannot write {path}: it is a folder")
+        require_replaceable(path)
     except OSError as error:
         raise TableError(f"cannot write {path}: {error.strerror}") from error
 
@@ -220,8 +209,7 @@ def _query(path: Path, sql: str) -> dict[str, np.ndarray]:
     try:
         with duckdb.connect(":memory:" if is_table else str(path), read_only=not is_table and path.is_file()) as base:
             if is_table:
-                quoted = str(path).replace("'", "''")
-                base.execute(f"create view data as select * from '{quoted}'")
+                base.execute(f"create view data as select * from {_as_one_file(path)}")
             kinds = [statement.type.name for statement in base.extract_statements(sql)]
             answer = base.sql(sql) if kinds and kinds[-1] in ANSWERING else None
             if answer is None:
@@ -231,6 +219,12 @@ def _query(path: Path, sql: str) -> dict[str, np.ndarray]:
         raise TableError(f"{path}: the query failed ({error})") from error
     refuse_repeated(path, table.column_names)
     return _numpy_columns(table)
+
+
+def _as_one_file(path: Path) -> str:
+    """A file's name in SQL, in which DuckDB reads `*`, `?` and brackets as patterns of many names unless bracketed."""
+    name = re.sub(r"[*?\[]", r"[\g<0>]", str(path)).replace("'", "''")
+    return f"'{name}'"
 
 
 def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sklar.table.csv_files import TableError
+from sklar.table.csv_format import TableError
 from sklar.table.files import Table
 
 YES, NO = ("1", "1.0", "True"), ("0", "0.0", "False")
