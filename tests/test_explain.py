@@ -141,6 +141,9 @@ class Copies:
     def correlation(self, X):
         return np.array([[1, -0.9, 0, 0], [-0.9, 1, 0, 0], [0, 0, 1, 0.7], [0, 0, 0.7, 1]])
 
+    def withheld(self, X):
+        return np.array([[False, False, False, True]])
+
     def predictions(self, X):
         return np.array([2.0])
 

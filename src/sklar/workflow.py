@@ -11,6 +11,7 @@ import numpy as np
 from sklar.table.csv_files import STANDARD
 from sklar.table.csv_format import CsvFormat, TableError
 from sklar.table.files import Table, read_table, require_format, require_writable, write_table
+from sklar.table.sparse import dense
 from sklar.table.target_columns import Judged, read_target
 
 if TYPE_CHECKING:
@@ -173,7 +174,10 @@ def _select(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, np.ndarr
 
 
 def _rank(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    ranks = np.array(fitted.schema.names, dtype=object)[fitted.ranks(fitted.read(X))]
+    rows = fitted.read(X)
+    listed = fitted.ranks(rows)
+    ranks = np.array(fitted.schema.names, dtype=object)[listed]
+    ranks[~np.take_along_axis(dense(fitted.masks(rows)), listed, axis=1)] = ""  # what has no value is not selected
     return {f"rank_{j + 1}": ranks[:, j] for j in range(ranks.shape[1])}
 
 

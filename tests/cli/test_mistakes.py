@@ -33,7 +33,6 @@ def at(row, column, value):
 BAD_TABLES = {
     "infinity": (at(7, "c", "inf"), "column 'c' contains infinity"),
     "text among numbers": (at(7, "c", "oops"), r"column 'c' mixes numbers .* and text \('oops' in row 7\); .*--text c"),
-    "no values": (lambda frame: frame.assign(c=""), "column 'c' has no value in any row"),
     "too large": (at(7, "c", "1e200"), "column 'c' has values too large to square"),
     "one class": (lambda frame: frame.assign(y=1), "at least 2 classes"),
     "one row": (lambda frame: frame[:1], r"1 sample|at least 2 classes"),
@@ -151,7 +150,6 @@ def test_mismatched_columns(folder, tmp_path, command):
 
 
 BAD_ROWS = {
-    "NaN": (at(7, "c", "nan"), r"column 'c' contains NaN \(first in row 7\); it had no missing value in fit"),
     "empty cell": (at(7, "c", ""), r"column 'c' contains NaN \(first in row 7\)"),
     "text": (lambda frame: frame.assign(c="oops"), "column 'c' held numbers in fit, and holds text here: 'oops'"),
     **{case: BAD_TABLES[case] for case in ("infinity", "text among numbers")},

@@ -39,6 +39,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         Parameters
         ----------
         X : table, (n, d): numpy, pandas, polars or pyarrow; numbers, booleans, categories or text, also missing
+            A column without any value is never selected. Where a value is missing later, in a column that has all of
+            them here, the model is not shown that feature of that row, and never selects it.
             Or a sparse matrix of numbers (read as CSR), nothing in it missing.
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
         sample_weight : what each row counts, (n,), from 0; None is 1 for all
@@ -142,7 +144,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
 
         Parameters
         ----------
-        row : a 1-d array, a pandas Series (its columns by name, in any order), or a table of one row
+        row : a 1-d array, a pandas Series or a dict (columns by name, in any order), or a table of one row
 
         Returns
         -------
