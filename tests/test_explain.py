@@ -155,3 +155,4 @@ def test_links_reach_the_features():
     assert explanation.selected[0].together == ("c",)
     assert explanation.selected[1].interchangeable == ("a copy",)
     assert "a and a copy are interchangeable" in str(explanation)
+    assert "Hidden: c has no value here" in str(explanation)

@@ -85,7 +85,7 @@ def test_a_plain_table_with_a_hole_has_finite_inputs():
 
 
 def dated(*texts):
-    return frame(when=pd.to_datetime(list(texts)), w=["a"] * len(texts))
+    return frame(when=pd.to_datetime(list(texts), format="ISO8601"), w=["a"] * len(texts))
 
 
 def test_dates_are_days_and_where_they_stand_in_their_cycles():
