@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -57,18 +58,26 @@ def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class OneLineErrors(click.Group):
-    """A group whose known mistakes are one line on standard error."""
+    """A group whose known mistakes, and warnings, are one line on standard error."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn what the library raises about bad input into `error: ...`."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _one_line_warning
+                return super().invoke(ctx)
         except (ValueError, TypeError, OSError, ImportError) as error:
             click.echo(f"error: {' '.join(str(error).split())}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt:
             click.echo("interrupted: nothing was written", err=True)
             ctx.exit(130)
+
+
+def _one_line_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """What the library warns a user about; other warnings are for developers."""
+    if issubclass(category, UserWarning):
+        note(f"warning: {' '.join(str(message).split())}")
 
 
 def note(text: str) -> None:

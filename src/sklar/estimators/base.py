@@ -21,6 +21,7 @@ from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.params import check_params
 from sklar.report.explorer import to_stderr, write_report
+from sklar.table.cells import said
 from sklar.table.schema import Schema, read_training_table
 from sklar.target import EncodedTarget
 from sklar.training.engine.runtime import resolve_device, spawn_seeds
@@ -101,7 +102,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         """Draw masks from the learned copula itself: bool (n_draws, n, d)."""
         rows = self._fitted.read(X)
         if not isinstance(n_draws, Integral) or n_draws < 1:
-            raise ValueError(f"n_draws must be a whole number from 1; got {n_draws!r}")
+            raise ValueError(f"n_draws must be a whole number from 1; got {said(n_draws)}")
         return self._fitted.draws(rows, int(n_draws), spawn_seeds(random_state, 1)[0])
 
     def transform(self, X: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklar.table.cells import said
 from sklar.table.dates import DATES, are_iso_dates, days_of
 
 # A cell of text longer than this is a document or a mistake, not a category.
@@ -80,7 +81,7 @@ def from_objects(name: str, values: Iterable[Any]) -> Column:
         else:
             text = next(i for i, v in enumerate(values) if kinds[type(v)] == "text")
             raise ValueError(
-                f"column {name!r} mixes text ({_short(values[text])} in row {text}) and numbers ({value!r} in row "
+                f"column {name!r} mixes text ({_short(values[text])} in row {text}) and numbers ({said(value)} in row "
                 f"{row}); make it one or the other"
             )
     return Column(name, values, is_date=are_iso_dates(values))

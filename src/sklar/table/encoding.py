@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from sklar.table.cells import said
 from sklar.table.columns import Column
 from sklar.table.dates import N_CYCLES, cycles
 from sklar.table.scaling import EVERY, Scaling, require_finite
@@ -192,7 +193,7 @@ def _as_in_fit(column: Column, kept: States | None, is_date: bool) -> Column:
     here = "dates" if column.is_date else "text" if column.is_text else "numbers"
     before = "dates" if is_date else "numbers" if kept is None else "text" if isinstance(kept[0], str) else here
     if here != before and not (here == "text" and kept is not None):
-        example = f": {column.values[0]!r}" if here == "text" else ""
+        example = f": {said(column.values[0])}" if here == "text" else ""
         raise ValueError(f"column {column.name!r} held {before} in fit, and holds {here} here{example}")
     return column
 

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from sklar.model.gates import Gates
+from sklar.table.cells import said
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,14 @@ def _column(column: Any, names: list[str], param: str) -> int:
     if isinstance(number, Integral) and not isinstance(number, bool) and -len(names) <= int(number) < len(names):
         return int(number) % len(names)
     known = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-    raise ValueError(f"{param}: there is no column {column!r}; there are {known}")
+    raise ValueError(f"{param}: there is no column {said(column)}; there are {known}")
 
 
 def _columns(given: Any, names: list[str], param: str) -> list[int]:
     if given is None:
         return []
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ValueError(f"{param} must be a list of columns, by name or number; got {given!r}")
+        raise ValueError(f"{param} must be a list of columns, by name or number; got {said(given)}")
     return sorted({_column(column, names, param) for column in given})
 
 
@@ -105,6 +106,6 @@ def _costs(given: Any, names: list[str]) -> np.ndarray:
         given = dict(enumerate(values))
     for column, price in given.items():
         if not isinstance(price, Real) or not 0 <= float(price) < np.inf:
-            raise ValueError(f"costs must be numbers from 0; got {price!r} for column {column!r}")
+            raise ValueError(f"costs must be numbers from 0; got {said(price)} for column {said(column)}")
         cost[_column(column, names, "costs")] = price
     return cost
