@@ -64,6 +64,7 @@ class OneLineErrors(click.Group):
         """Run the command; turn what the library raises about bad input into `error: ...`."""
         try:
             with warnings.catch_warnings():
+                warnings.simplefilter("always", UserWarning)
                 warnings.showwarning = _one_line_warning
                 return super().invoke(ctx)
         except (ValueError, TypeError, OSError, ImportError) as error:
