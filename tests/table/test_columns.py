@@ -128,7 +128,9 @@ def test_categories_of_dates_are_refused():
         ([f"name {i}" for i in range(19)], None),
         (["a", *(f"name {i}" for i in range(19)), "a"], None),
         (np.arange(5.0, 30.0), "the number of the row"),
+        (np.delete(np.arange(5.0, 40.0), [3, 9, 20]), "the number of the row"),
         (np.arange(5.0, 30.0) ** 2, None),
+        (np.arange(5.0, 30.0) / 2, None),
     ],
 )
 def test_names_of_rows_are_seen(values, told):
