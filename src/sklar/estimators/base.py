@@ -22,6 +22,7 @@ from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.params import check_params
 from sklar.report.explorer import to_stderr, write_report
+from sklar.table.cells import said
 from sklar.table.schema import Schema, read_training_table
 from sklar.target import EncodedTarget
 from sklar.training.data import Trained
@@ -43,6 +44,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         Parameters
         ----------
         X : table, (n, d): numpy, pandas, polars or pyarrow; numbers, booleans, categories or text, also missing
+            A column without any value is never selected. Where a value is missing later, in a column that has all of
+            them here, the model is not shown that feature of that row, and never selects it.
             Or a sparse matrix of numbers (read as CSR), nothing in it missing.
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
         sample_weight : what each row counts, (n,), from 0; None is 1 for all
@@ -103,7 +106,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         """Draw masks from the learned copula itself: bool (n_draws, n, d)."""
         rows = self._fitted.read(X)
         if not isinstance(n_draws, Integral) or n_draws < 1:
-            raise ValueError(f"n_draws must be a whole number from 1; got {n_draws!r}")
+            raise ValueError(f"n_draws must be a whole number from 1; got {said(n_draws)}")
         return self._fitted.draws(rows, int(n_draws), spawn_seeds(random_state, 1)[0])
 
     def transform(self, X: Any) -> Any:
@@ -146,7 +149,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
 
         Parameters
         ----------
-        row : a 1-d array, a pandas Series (its columns by name, in any order), or a table of one row
+        row : a 1-d array, a pandas Series or a dict (columns by name, in any order), or a table of one row
 
         Returns
         -------

@@ -28,7 +28,8 @@ class CopulaRanker(CopulaEstimator):
     def rank(self, X: Any) -> np.ndarray:
         """The k features that decide each row, best first, as column numbers: int (n, k).
 
-        A group of columns is one feature, and its first column stands for it.
+        A group of columns is one feature, and its first column stands for it. Features whose value is missing, and was
+        in no row of `fit`, are never selected: they come last where fewer than k others are left.
         """
         fitted = self._fitted
         return fitted.ranks(fitted.read(X))

@@ -60,7 +60,7 @@ def refuse_what_does_not_fit(fitted: FittedModel) -> None:
     """Raise for a model whose answers the graph could not equal."""
     a, kind = fitted.network.architecture, fitted.target.kind
     if not fitted.schema.encoding.is_plain:
-        raise ValueError("to_onnx takes tables of numbers; this model has text columns or missing values")
+        raise ValueError("to_onnx takes tables of numbers; this model has text columns, dates or missing values")
     present = [name for name in ("gate_of_input", "forced", "min_features") if getattr(a, name)]
     if present:
         raise ValueError(
