@@ -29,6 +29,7 @@ def fit_file(
     text: Iterable[str] = (),
     sample_weight: str | None = None,
     event: str | None = None,
+    checkpoint: str | None = None,
     sql: str | None = None,
     echo: Callable[[str], object] = print,
     tell: Callable[[dict[str, Any]], object] = lambda summary: None,
@@ -38,7 +39,7 @@ def fit_file(
 
     `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sample_weight` the
     column that says what rows count, `event` the one that says whether the time in `target` is an event's (a Cox
-    model), `sql` a DuckDB query in which the file is `data`. `echo` gets progress in lines of text, `tell`
+    model), `checkpoint` a folder to go on from after a kill, `sql` a DuckDB query in which the file is `data`. `echo` gets progress in lines of text, `tell`
     the result as plain values.
     """
     as_text = set(text)
@@ -63,7 +64,7 @@ def fit_file(
     if task == "regression" and event is None and not np.issubdtype(y.dtype, np.number):
         raise TableError(f"{table.source}: the target {said} is text, which --task regression cannot use")
     weight = None if sample_weight is None else table.matrix([sample_weight])[:, 0]
-    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(X, y, weight)
+    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(X, y, weight, checkpoint=checkpoint)
     summary = _summary(estimator.fitted_, X)
     _summarise(summary, echo)
     estimator.save(out)

@@ -9,7 +9,7 @@ import click
 
 from sklar.cli.config import config_option
 from sklar.cli.params import constructor_options
-from sklar.cli.shared import AS_JSON, PATH, SQL, note, print_json, silent
+from sklar.cli.shared import AS_JSON, PATH, SQL, note, print_json, saying_if_interrupted, silent
 
 
 @click.command()
@@ -27,6 +27,7 @@ from sklar.cli.shared import AS_JSON, PATH, SQL, note, print_json, silent
 @click.option("--ignore", multiple=True, help="Column to leave out; may be repeated.")
 @click.option("--text", multiple=True, help="Column of a CSV to take as text, whatever it holds; may be repeated.")
 @click.option("--sample-weight", help="Column that says what each row counts.")
+@click.option("--checkpoint", type=click.Path(file_okay=False), help="Folder to go on from after a kill or Ctrl-C.")
 @SQL
 @click.option("--quiet", is_flag=True, help="No progress bar, no summary.")
 @AS_JSON
@@ -36,6 +37,7 @@ def fit(
     data: str,
     target: tuple[str, ...],
     out: str,
+    checkpoint: str | None,
     quiet: bool,
     as_json: bool,
     **params: Any,
@@ -48,13 +50,16 @@ def fit(
     sklar fit train.csv --target y --out model.sklar
     sklar fit train.parquet --target price --ignore id --out model.sklar --k 5
     sklar fit train.csv --config run.toml
+    sklar fit large.parquet --target y --out model.sklar --checkpoint run/
     sklar fit shop.duckdb --sql "select * from orders where year = 2024" --target y --out model.sklar
     """
     from sklar.workflow import fit_file
 
     given = {name: value for name, value in params.items() if value is not None}
     echo, tell = silent if quiet else note, print_json if as_json else silent
-    fit_file(data, target, out, echo=echo, tell=tell, verbose=not quiet, **given)
+    kept = f"the same command goes on from {checkpoint}" if checkpoint else "nothing was written"
+    with saying_if_interrupted(f"interrupted: {kept}"):
+        fit_file(data, target, out, checkpoint=checkpoint, echo=echo, tell=tell, verbose=not quiet, **given)
 
 
 def _answers(name: str, text: str) -> click.Command:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -18,13 +20,24 @@ class OneLineErrors(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn what the library raises about bad input into `error: ...`."""
         try:
-            return super().invoke(ctx)
+            with saying_if_interrupted("interrupted: nothing was written"):
+                return super().invoke(ctx)
         except (ValueError, TypeError, OSError, ImportError) as error:
             click.echo(f"error: {' '.join(str(error).split())}", err=True)
             ctx.exit(1)
-        except KeyboardInterrupt:
-            click.echo("interrupted: nothing was written", err=True)
-            ctx.exit(130)
+
+
+@contextmanager
+def saying_if_interrupted(text: str) -> Iterator[None]:
+    """Inside, Ctrl-C ends the command with this line and exit code 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note(text)
+        # Python remembers a Ctrl-C that passed through code in a string, as dataclasses have, and would then end by
+        # that signal instead of with this code; running any makes it forget.
+        exec("")
+        click.get_current_context().exit(130)
 
 
 def note(text: str) -> None:
