@@ -1,5 +1,6 @@
 import os
 import sys
+import tempfile
 
 import numpy as np
 import pandas as pd
@@ -190,10 +191,10 @@ def test_what_cannot_be_written_is_refused_at_once(tmp_path, monkeypatch):
     with pytest.raises(TableError, match="it is a folder"):
         require_writable(tmp_path)
 
-    def refuse(self, *args, **kwargs):
+    def refuse(*args, **kwargs):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(tables.Path, "open", refuse)
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
     with pytest.raises(TableError, match=r"cannot write .*t\.csv: Permission denied"):
         require_writable(tmp_path / "t.csv")
 
@@ -312,3 +313,18 @@ def test_without_duckdb_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "duckdb", None)
     with pytest.raises(TableError, match=r'pip install "sklar\[sql\]"'):
         read_table(csv_file(tmp_path, "a\n1\n"), sql="select * from data")
+
+
+@pytest.mark.parametrize("name", ["g*.csv", "g?.csv", "g[ab].csv", "it's.csv"])
+def test_a_query_reads_the_one_file_that_is_named(tmp_path, name):
+    pytest.importorskip("duckdb")
+    for file in (name, "ga.csv", "gb.csv"):
+        (tmp_path / file).write_text(f"a\n{file}\n")
+    assert read_table(tmp_path / name, sql="select * from data").column("a").tolist() == [name]
+
+
+@pytest.mark.parametrize("inputs", [(), ("in.csv",)])
+def test_a_name_too_long_is_found_before(tmp_path, inputs):
+    (tmp_path / "in.csv").write_text("a\n1\n")
+    with pytest.raises(TableError, match="too long"):
+        require_writable(tmp_path / ("x" * 300), *(tmp_path / name for name in inputs))

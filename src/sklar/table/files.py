@@ -6,6 +6,7 @@ A mistake names its column or line.
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from sklar.atomic import replacing
+from sklar.atomic import replacing, require_replaceable
+from sklar.table.growing import GrowingColumns
 
 FORMATS = (".csv", ".parquet", ".arrow", ".feather")
 # In a column of numbers these cells are missing; in a column of text only an empty cell is.
@@ -121,19 +123,15 @@ def write_table(path: str | Path, columns: dict[str, np.ndarray]) -> None:
 def require_writable(path: str | Path, *inputs: str | Path) -> None:
     """Raise now if `path` cannot be written, or is one of the files that are read, rather than after hours of work."""
     path = Path(path)
-    for given in map(Path, inputs):
-        if given.exists() and path.exists() and path.samefile(given):
-            raise TableError(f"cannot write {path}: it is the file that is read; name another")
-    folder = path.parent
-    if not folder.is_dir():
-        raise TableError(f"cannot write {path}: {folder} is not a folder")
-    if path.is_dir():
-        raise TableError(f"cannot write {path}: it is a folder")
     try:
-        existed = path.exists()
-        path.open("ab").close()
-        if not existed:
-            path.unlink()
+        for given in map(Path, inputs):
+            if given.exists() and path.exists() and path.samefile(given):
+                raise TableError(f"cannot write {path}: it is the file that is read; name another")
+        if not path.parent.is_dir():
+            raise TableError(f"cannot write {path}: {path.parent} is not a folder")
+        if path.is_dir():
+            raise TableError(f"cannot write {path}: it is a folder")
+        require_replaceable(path)
     except OSError as error:
         raise TableError(f"cannot write {path}: {error.strerror}") from error
 
@@ -156,7 +154,8 @@ def _read_csv(path: Path, text: Collection[str]) -> dict[str, np.ndarray]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(_bounded_lines(path, file))
             header = next(reader, [])
-            rows = []
+            _refuse_repeated(path, header)
+            columns = GrowingColumns(header, _typed, text)
             for row in reader:
                 if not row:  # a blank line
                     continue
@@ -164,7 +163,7 @@ def _read_csv(path: Path, text: Collection[str]) -> dict[str, np.ndarray]:
                     raise TableError(
                         f"{path}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}"
                     )
-                rows.append(row)
+                columns.add(row)
     except csv.Error as error:
         if "field limit" in str(error):
             where = f"{path}, line {reader.line_num}"
@@ -174,11 +173,9 @@ def _read_csv(path: Path, text: Collection[str]) -> dict[str, np.ndarray]:
         raise TableError(f"{path}: not a CSV file in UTF-8 ({error})") from error
     finally:
         csv.field_size_limit(before)
-    _refuse_repeated(path, header)
-    return {
-        name: np.array(cells, dtype=object) if name in text else _typed(cells)
-        for name, cells in zip(header, zip(*rows, strict=True), strict=False)
-    }
+    if columns.late_text:  # read again, as text from the first row on
+        return _read_csv(path, {*text, *columns.late_text})
+    return columns.finish()
 
 
 def _bounded_lines(path: Path, file: TextIO) -> Iterator[str]:
@@ -256,8 +253,7 @@ def _query(path: Path, sql: str) -> dict[str, np.ndarray]:
     try:
         with duckdb.connect(":memory:" if is_table else str(path), read_only=not is_table and path.is_file()) as base:
             if is_table:
-                quoted = str(path).replace("'", "''")
-                base.execute(f"create view data as select * from '{quoted}'")
+                base.execute(f"create view data as select * from {_as_one_file(path)}")
             kinds = [statement.type.name for statement in base.extract_statements(sql)]
             answer = base.sql(sql) if kinds and kinds[-1] in ANSWERING else None
             if answer is None:
@@ -267,6 +263,12 @@ def _query(path: Path, sql: str) -> dict[str, np.ndarray]:
         raise TableError(f"{path}: the query failed ({error})") from error
     _refuse_repeated(path, table.column_names)
     return _numpy_columns(table)
+
+
+def _as_one_file(path: Path) -> str:
+    """A file's name in SQL, in which DuckDB reads `*`, `?` and brackets as patterns of many names unless bracketed."""
+    name = re.sub(r"[*?\[]", r"[\g<0>]", str(path)).replace("'", "''")
+    return f"'{name}'"
 
 
 def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
