@@ -20,6 +20,7 @@ CHAIN = [
     "table",
     "training",
     "target",
+    "control",
     "judgement",
     "outcomes",
     "selection_scores",
