@@ -19,6 +19,7 @@ import numpy as np
 import torch
 
 import sklar
+from sklar import workflow
 from sklar.cli import main
 from sklar.export.storage import read_model
 from sklar.paper.experiments import runner
@@ -137,12 +138,12 @@ def done(work):
     return time.monotonic() - start
 
 
-def signalled(work, number, delay):
-    """Do the work, and send it a signal after a while; its exit code."""
+def killed(work, after):
+    """Begin the work, and kill it after a while; whether that came before its end."""
     pid = forked(work)
-    time.sleep(delay)
-    os.kill(pid, number)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    time.sleep(after)
+    os.kill(pid, signal.SIGKILL)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
 
 
 def fresh(home, name):
@@ -176,7 +177,7 @@ def kill_and_go_on(home, n, seed):
         is_whole, outcome = SCENES[scene]
         fresh(home, f"{next(counts)}-{scene.__name__}")
         for _ in range(rng.choice([1, 1, 2])):
-            n_killed += signalled(scene, signal.SIGKILL, rng.uniform(0, took[scene])) == -signal.SIGKILL
+            n_killed += killed(scene, rng.uniform(0, took[scene]))
             is_whole()
         done(scene)
         assert outcome() == expected[scene], f"{scene.__name__} killed in {os.getcwd()}: another outcome"
@@ -184,25 +185,40 @@ def kill_and_go_on(home, n, seed):
     print(f"{n_killed} killed")
 
 
-def interrupted():
+def fit_with_ctrl_c(after):
+    """The command, and Ctrl-C so many seconds after it began to work; never after 0."""
+    work = workflow.fit_file
+
+    def armed(*given, **named):
+        signal.setitimer(signal.ITIMER_REAL, after)
+        try:
+            return work(*given, **named)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    workflow.fit_file = armed
+    signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     main(FIT, prog_name="sklar")
 
 
 def interrupt(home, n, seed):
-    """Ctrl-C in a fit: it ends with 130 and one line or, if it came too late, with 0."""
-    rng = random.Random(seed)
+    """Ctrl-C in a fit: it ends with 130 and one line or, if it came too late, with 0; the next run ends as ever."""
+    rng, n_interrupted = random.Random(seed), 0
     fresh(home, "not-interrupted")
-    took = done(interrupted)
-    codes = []
+    took = done(lambda: fit_with_ctrl_c(0))
     for i in range(n):
         fresh(home, f"interrupted-{i}")
-        codes.append(signalled(interrupted, signal.SIGINT, rng.uniform(0.02, took)))
-        if codes[-1]:
+        after = rng.uniform(1e-3, took * (i + 1) / n)
+        code = os.waitstatus_to_exitcode(os.waitpid(forked(lambda: fit_with_ctrl_c(after)), 0)[1])  # noqa: B023
+        if code:
             said = Path("stderr.txt").read_text()
-            assert (codes[-1], said) == (130, "interrupted: the same command goes on from run\n"), said
+            assert (code, said) == (130, "interrupted: the same command goes on from run\n"), said
             assert not Path("model.sklar").exists()
-            assert not leftovers()
-    print(f"{codes.count(130)} interrupted")
+            n_interrupted += 1
+        done(fit)
+        assert Path("model.sklar").read_bytes() == (home / "fitted.sklar").read_bytes()
+        assert not leftovers()
+    print(f"{n_interrupted} interrupted")
 
 
 if __name__ == "__main__":

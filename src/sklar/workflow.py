@@ -39,8 +39,8 @@ def fit_file(
 
     `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sample_weight` the
     column that says what rows count, `event` the one that says whether the time in `target` is an event's (a Cox
-    model), `checkpoint` a folder to go on from after a kill, `sql` a DuckDB query in which the file is `data`. `echo` gets progress in lines of text, `tell`
-    the result as plain values.
+    model), `checkpoint` a folder to go on from after a kill, `sql` a DuckDB query in which the file is `data`. `echo`
+    gets progress in lines of text, `tell` the result as plain values.
     """
     as_text = set(text)
     table = read_table(data, as_text, sql)

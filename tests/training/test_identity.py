@@ -62,7 +62,7 @@ def test_no_seed_is_any_and_a_generator_is_what_it_gives():
         return of({**PARAMS, "random_state": random_state}, seed=seed)["random_state"]
 
     assert said(None, 1) == said(None, 2)
-    generator = np.random.RandomState(0)  # noqa: NPY002
+    generator = np.random.RandomState(0)
     assert said(generator, 1) != said(generator, 2)
 
 

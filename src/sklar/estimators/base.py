@@ -33,9 +33,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
 
     fitted_: ClassVar[FittedModel]  # all that fit leaves behind, of each instance
 
-    def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | PathLike[str] | None = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
         """Learn which features decide each row.
 
         Parameters

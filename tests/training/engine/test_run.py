@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 import torch
 from tqdm import tqdm
 
@@ -51,10 +52,8 @@ def test_the_bar_shows_where_it_resumes(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "SECONDS", 0.0)
     monkeypatch.setattr(checkpoints, "SHARE", float("inf"))
     whole = resumed(tmp_path / "whole")
-    try:
+    with pytest.raises(KeyboardInterrupt):
         resumed(tmp_path / "run", most=3)
-    except KeyboardInterrupt:
-        pass
     said = io.StringIO()
     with tqdm(total=10, file=said, mininterval=0) as bar:
         again = resumed(tmp_path / "run", bar)

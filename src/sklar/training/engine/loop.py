@@ -83,7 +83,9 @@ def train(
             record = epochs.close(epoch, validation_loss)
             if validation_loss is not None:
                 keeper.see(record["validation_loss"])
-            progress.set_postfix({key: f"{value:.4f}" for key, value in record.items() if key != "epoch"}, refresh=False)
+            progress.set_postfix(
+                {key: f"{value:.4f}" for key, value in record.items() if key != "epoch"}, refresh=False
+            )
             progress.update(epoch + 1 - progress.n)  # also over those of an earlier run
     progress.close()
     keeper.restore()

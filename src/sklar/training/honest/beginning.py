@@ -37,9 +37,7 @@ class Begun(NamedTuple):
     grid: Tensor  # of log-penalties, (P, G)
 
 
-def begin(
-    data: Problems, settings: HonestSettings, seed: int, run: Run, shuffle: bool = True
-) -> Begun:
+def begin(data: Problems, settings: HonestSettings, seed: int, run: Run, shuffle: bool = True) -> Begun:
     """Deal the rows, warm up the predictors, and screen the features."""
     generator = torch.Generator(device=data.x.device).manual_seed(seed)
     folds = deal(data.x, data.y, settings.n_folds, settings.held_fraction, generator, shuffle, data.gates, data.weight)

@@ -43,7 +43,12 @@ NOTHING = (
 
 
 def train_honest(
-    params: dict[str, Any], data: TrainingData, task: Task, k: int | None, seed: int, checkpoint: Checkpoint | None = None
+    params: dict[str, Any],
+    data: TrainingData,
+    task: Task,
+    k: int | None,
+    seed: int,
+    checkpoint: Checkpoint | None = None,
 ) -> Trained:
     """Train as an estimator's parameters say; `n_models` of them become one ensemble."""
     n_models = params["n_models"]

@@ -9,6 +9,7 @@ bonus, larger than what some true features earn.
 from __future__ import annotations
 
 import copy
+
 import torch
 from torch import Tensor
 

@@ -25,9 +25,7 @@ class Rehearsal(NamedTuple):
     tried: list[Record]
 
 
-def rehearse(
-    data: TrainingData, task: Task, settings: HonestSettings, seed: int, run: Run
-) -> Rehearsal | None:
+def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int, run: Run) -> Rehearsal | None:
     """Try the strengths on several splits of few rows; None where a fit's own held-out rows are enough."""
     splits = settings.schedule.splits_for(len(data.x))
     if splits == 1 or len(settings.strengths) == 1 or settings.held_fraction == 0:

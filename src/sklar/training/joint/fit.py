@@ -43,7 +43,12 @@ class Rows(NamedTuple):
 
 
 def train_joint(
-    params: dict[str, Any], data: TrainingData, task: Task, k: int | None, seed: int, checkpoint: Checkpoint | None = None
+    params: dict[str, Any],
+    data: TrainingData,
+    task: Task,
+    k: int | None,
+    seed: int,
+    checkpoint: Checkpoint | None = None,
 ) -> Trained:
     """Train as an estimator's parameters say; `n_models` of them become one ensemble."""
     params, task = with_defaults(params, DEFAULTS), task.to(data.x.device)
@@ -52,9 +57,7 @@ def train_joint(
     return combined([_train_one(params, data, task, k, each, run) for each in seeds])
 
 
-def _train_one(
-    params: dict[str, Any], data: TrainingData, task: Task, k: int | None, seed: int, run: Run
-) -> Trained:
+def _train_one(params: dict[str, Any], data: TrainingData, task: Task, k: int | None, seed: int, run: Run) -> Trained:
     """One problem; with penalty="auto" a path of penalties as replicas, one of which is kept."""
     gates, union = data.gates, list(range(data.gates.n))
     rows, held = _split(data, params["validation_fraction"], seed)
