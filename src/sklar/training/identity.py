@@ -46,7 +46,7 @@ def _digest(*values: Any) -> str:
     for value in values:
         if isinstance(value, Tensor):
             digest.update(f"{value.dtype} {tuple(value.shape)}".encode())
-            digest.update(memoryview(value.cpu().contiguous().numpy()))
+            digest.update(value.cpu().contiguous().numpy().data)
         else:
             digest.update(str(value).encode())
     return f"sha256:{digest.hexdigest()}"

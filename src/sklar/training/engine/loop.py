@@ -83,9 +83,8 @@ def train(
             record = epochs.close(epoch, validation_loss)
             if validation_loss is not None:
                 keeper.see(record["validation_loss"])
-            progress.set_postfix(
-                {key: f"{value:.4f}" for key, value in record.items() if key != "epoch"}, refresh=False
-            )
+            said = {key: f"{value:.4f}" for key, value in record.items() if key != "epoch"}
+            progress.set_postfix(said, refresh=False)
             progress.update(epoch + 1 - progress.n)  # also over those of an earlier run
     progress.close()
     keeper.restore()
@@ -120,14 +119,16 @@ class Epochs:
         if validation_loss is not None:
             self.means[epoch, 1] = validation_loss().item()
         self.n_done.fill_(epoch + 1)
-        return self.history[-1]
+        return self._record(epoch)
 
     @property
     def history(self) -> list[Record]:
         """One record an epoch."""
+        return [self._record(epoch) for epoch in range(int(self.n_done))]
+
+    def _record(self, epoch: int) -> Record:
         names = ("loss", "validation_loss")[: self.means.shape[1]]
-        records = self.means[: int(self.n_done)].tolist()
-        return [{"epoch": epoch, **dict(zip(names, losses, strict=True))} for epoch, losses in enumerate(records)]
+        return {"epoch": epoch, **dict(zip(names, self.means[epoch].tolist(), strict=True))}
 
 
 def _learning_step(
