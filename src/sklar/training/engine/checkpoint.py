@@ -34,7 +34,20 @@ DIGEST = hashlib.sha256().digest_size
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be read, or that of another fit; the message says what is wrong with it."""
+    """A checkpoint that cannot be read, or that of another fit; the message says what is wrong with it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with checkpointing(folder, {"max_epochs": "5"}, seed=0):
+    ...         pass  # a fit
+    ...     with checkpointing(folder, {"max_epochs": "6"}, seed=0):
+    ...         pass
+    Traceback (most recent call last):
+    ...
+    sklar.training.engine.checkpoint.CheckpointError: ... another fit: max_epochs was 5 and is 6; name another folder...
+    """
 
 
 class Checkpoint:
