@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import random
 
 import pytest
 import torch
@@ -80,6 +81,23 @@ def test_slow_writes_are_rare(tmp_path, monkeypatch):
         assert checkpoint.next_write == pytest.approx(503.0)
 
 
+def test_a_disk_that_is_full_does_not_end_the_fit(tmp_path, at_once, monkeypatch):
+    def full(path, payload):
+        raise OSError("No space left on device")
+
+    state, write = {"x": torch.ones(3)}, checkpoints.replace_file
+    with kept(tmp_path) as checkpoint:
+        checkpoint.begin(state, 10)
+        checkpoint.end(state, 1)
+        checkpoint.begin(state, 10)
+        monkeypatch.setattr(checkpoints, "replace_file", full)
+        with pytest.warns(UserWarning, match=r"was not written: No space left.*; the fit goes on"):
+            checkpoint.keep(state, 1)
+        monkeypatch.setattr(checkpoints, "replace_file", write)
+        checkpoint.keep(state, 2)  # and then also what could not be written before
+    assert len(list(tmp_path.glob("loop-*"))) == 2
+
+
 def test_the_seed_of_the_first_fit_stays(tmp_path):
     with kept(tmp_path, seed=3) as checkpoint:
         assert checkpoint.seed == 3
@@ -122,6 +140,7 @@ def test_folders_that_are_none(tmp_path):
         pass
     with pytest.raises(CheckpointError, match="is a file"), kept(tmp_path / "thesis.tex"):
         pass
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
     assert (tmp_path / "thesis.tex").read_text() == "precious"
 
 
@@ -189,3 +208,35 @@ def test_a_generators_state_that_is_none_is_refused(tmp_path, at_once):
         (tmp_path / "loop-001.safetensors").write_bytes(signed(save(tensors)))
         with pytest.raises(CheckpointError, match="not a state of this fit"):
             checkpoint.begin({"rng": generator}, 10)
+
+
+def mutated(content, rng):
+    """A few bytes changed, inserted or left out."""
+    content = bytearray(content)
+    for _ in range(rng.randint(1, 4)):
+        place = rng.randrange(len(content))
+        new = bytes(rng.choice([rng.randrange(256), *b'0123456789"[]{}:,x']) for _ in range(rng.randint(1, 4)))
+        content[place : place + rng.choice([0, len(new), 2 * len(new)])] = new
+    return bytes(content)
+
+
+def outcome(folder):
+    """What begins: "a state", or an error that names the folder."""
+    try:
+        begun(folder)
+    except CheckpointError as error:
+        return "a clear error" if str(folder) in str(error) else str(error)
+    return "a state"
+
+
+@pytest.mark.parametrize("name", ["loop-001.safetensors", "checkpoint.json"])
+@pytest.mark.parametrize("n", [300, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_of_any_content_a_state_or_a_clear_error_comes(tmp_path, at_once, name, n):
+    """A state's checksum is made anew: only its content is wrong."""
+    path, rng = written(tmp_path) / name, random.Random(0)
+    is_state = path.suffix == ".safetensors"
+    whole, finished, outcomes = path.read_bytes(), signed if is_state else bytes, set()
+    for _ in range(n):
+        path.write_bytes(finished(mutated(whole[: -checkpoints.DIGEST] if is_state else whole, rng)))
+        outcomes.add(outcome(tmp_path))
+    assert outcomes == {"a state", "a clear error"}

@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import time
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +31,7 @@ SHARE = 0.01  # of the time, for writing, at most
 FORMAT = 1
 IDENTITY = "checkpoint.json"
 N_STEPS = "n_steps"  # the tensor that says how many steps were done
+REMEDY = "name another folder, or delete this one to begin anew"
 DIGEST = hashlib.sha256().digest_size
 
 
@@ -83,9 +85,12 @@ class Checkpoint:
         if time.monotonic() < self.next_write:
             return
         start = time.monotonic()
-        for path, tensors in [*self.ended.items(), (self._path, _taken(state, n_steps))]:
-            _write(path, tensors)
-        self.ended.clear()
+        try:
+            for path, tensors in [*self.ended.items(), (self._path, _taken(state, n_steps))]:
+                _write(path, tensors)
+            self.ended.clear()
+        except OSError as error:  # a full disk is no reason to lose hours of training
+            warnings.warn(f"the checkpoint in {self.folder} was not written: {error}; the fit goes on", stacklevel=2)
         took = time.monotonic() - start
         self.writing += took
         self.next_write = start + took + max(SECONDS, took / SHARE)
@@ -99,9 +104,6 @@ class Checkpoint:
         return self.folder / f"loop-{self.n_loops:03d}.safetensors"
 
 
-REMEDY = "name another folder, or delete this one to begin anew"
-
-
 @contextmanager
 def checkpointing(folder: str | os.PathLike[str], identity: Mapping[str, str], seed: int) -> Iterator[Checkpoint]:
     """The checkpoint in a folder, new or of the same fit, which nobody else writes meanwhile.
@@ -112,11 +114,15 @@ def checkpointing(folder: str | os.PathLike[str], identity: Mapping[str, str], s
     if folder.exists() and not folder.is_dir():
         raise CheckpointError(f"{folder} is a file; a checkpoint is a folder")
     folder.mkdir(parents=True, exist_ok=True)
+    strangers = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+    if strangers and IDENTITY not in strangers:
+        raise CheckpointError(f"{folder} holds {strangers[0]!r}, but no checkpoint; name an empty or new folder")
     with open(folder / ".lock", "ab") as file:
         lock(file, f"another fit is writing to {folder}; wait for it, or name another folder")
+        kept = Checkpoint(folder, _seed_of(folder, identity, seed))
         for part in folder.glob(".*.part"):  # of a write that was killed
             part.unlink()
-        yield Checkpoint(folder, _seed_of(folder, identity, seed))
+        yield kept
 
 
 def _seed_of(folder: Path, identity: Mapping[str, str], seed: int) -> int:
@@ -126,9 +132,6 @@ def _seed_of(folder: Path, identity: Mapping[str, str], seed: int) -> int:
         known = _read_identity(path)
         _require_same(folder, known["identity"], identity)
         return known["seed"]
-    strangers = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
-    if strangers:
-        raise CheckpointError(f"{folder} holds {strangers[0]!r}, but no checkpoint; name an empty or new folder")
     replace_file(path, json.dumps({"format": FORMAT, "seed": seed, "identity": dict(identity)}, indent=1))
     return seed
 
