@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
     checkpoints.SECONDS = 0.05 if args.quick else args.every
     title = f"Checkpoints, at least {checkpoints.SECONDS:g} s between writes (target: under 1% of the time)"
     table(
-        title, ("fit", "rows x columns", "fit, s", "files written", "largest, MB", "all writes, s", "share of the time")
+        title, ("fit", "rows x columns", "fit, s", "files written", "largest, MB", "writes, s", "share of the time")
     )
     for name, (estimator, n, d) in CASES.items():
         n, d = (200, 12) if args.quick else (n, d)
