@@ -64,9 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
     args = parser.parse_args(arguments)
     checkpoints.SECONDS = 0.05 if args.quick else args.every
     title = f"Checkpoints, at least {checkpoints.SECONDS:g} s between writes (target: under 1% of the time)"
-    table(
-        title, ("fit", "rows x columns", "fit, s", "files written", "largest, MB", "writes, s", "share of the time")
-    )
+    table(title, ("fit", "rows x columns", "fit, s", "files written", "largest, MB", "writes, s", "share of the time"))
     for name, (estimator, n, d) in CASES.items():
         n, d = (200, 12) if args.quick else (n, d)
         X = np.random.default_rng(0).standard_normal((n, d))

@@ -27,6 +27,7 @@ CHAIN = [
     "fitted",
     "audit",
     "explain",
+    "acquire",
     "report",
     "export",
     "estimators",

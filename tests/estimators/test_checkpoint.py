@@ -21,6 +21,7 @@ CASES = {
     "ensemble in turn": (SELECTOR, {"n_models": 2, "penalty": 0.01, "forced": [1]}),
     "ranker": (RANKER, {"k": 2}),
     "ranker that may not persuade": (sklar.CopulaRankerClassifier, {"k": 2, "max_excess": 0.01}),
+    "ranker that chooses from what is shown": (RANKER, {"k": 2, "chooses_from": "shown"}),
     "times to an event": (sklar.CopulaSelectorRegressor, {"loss": "cox", "penalty": 0.01}),
     "joint selector": (SELECTOR, {"objective": "joint", "patience": 1, "max_epochs": 8, "learning_rate": 0.05}),
     "joint ranker, ensemble": (RANKER, {"objective": "joint", "k": 2, "n_models": 2, "max_epochs": 3}),

@@ -4,11 +4,11 @@ import io
 
 import pytest
 import torch
-from tqdm import tqdm
 
 from sklar.training.engine import checkpoint as checkpoints
 from sklar.training.engine.checkpoint import checkpointing
 from sklar.training.engine.optim import RateSchedule, adam
+from sklar.training.engine.progress import Part, Progress
 from sklar.training.engine.run import Run
 
 
@@ -55,11 +55,11 @@ def test_the_bar_shows_where_it_resumes(tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         resumed(tmp_path / "run", most=3)
     said = io.StringIO()
-    with tqdm(total=10, file=said, mininterval=0) as bar:
+    with Progress([Part("one", 5), Part("two", 5)], file=said) as bar:
         again = resumed(tmp_path / "run", bar)
         assert bar.n == 10
         assert bar.initial == 3
     assert [total for total, _ in again] == [total for total, _ in whole] == [10, 10]
     assert again[0][1] == [3, 4]
-    assert "resumed at step 3" in said.getvalue()
+    assert "training: resumed at 30 % of the time" in said.getvalue()
     assert [done for _, done in resumed(tmp_path / "run")] == [[], []]

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from sklar.training.engine.graphs import BatchStep
 from sklar.training.engine.optim import adam
+from sklar.training.engine.progress import Part, Progress
 from sklar.training.engine.run import Run
 from sklar.training.engine.state import State
 
@@ -70,7 +71,7 @@ def train(
     epochs = Epochs(n_rows, settings, generator.device, validation_loss is not None)
     keeper = BestWeights(model, settings.patience)
     state = {"model": model, "optimiser": optimiser, "epochs": epochs.state, "best": keeper.state, "rng": generator}
-    progress = progress_bar(settings.max_epochs, "training", settings.verbose)
+    progress = Progress([Part("both networks", settings.max_epochs)], settings.verbose)
     for k in (run or Run()).steps(epochs.n_steps, state, until=lambda: keeper.exhausted):
         epoch, batch = divmod(k, epochs.n_batches)
         if batch == 0:
@@ -85,7 +86,8 @@ def train(
                 keeper.see(record["validation_loss"])
             said = {key: f"{value:.4f}" for key, value in record.items() if key != "epoch"}
             progress.set_postfix(said, refresh=False)
-            progress.update(epoch + 1 - progress.n)  # also over those of an earlier run
+            progress.skip(epoch - int(progress.n))  # of an earlier run
+            progress.update()
     progress.close()
     keeper.restore()
     model.eval()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from sklar.training.engine.checkpoint import Checkpoint
+from sklar.training.engine.progress import Progress
 from sklar.training.engine.state import State
 from sklar.training.engine.steps import Rates, scheduled
 
@@ -23,7 +23,7 @@ class Run:
     tensor(6.)
     """
 
-    def __init__(self, bar: Any = None, checkpoint: Checkpoint | None = None) -> None:
+    def __init__(self, bar: Progress | None = None, checkpoint: Checkpoint | None = None) -> None:
         self.bar, self.checkpoint = bar, checkpoint
 
     def steps(
@@ -36,7 +36,8 @@ class Run:
         """
         checkpoint = self.checkpoint
         first = done = checkpoint.begin(state, n_steps) if checkpoint else 0
-        self._skip(first)
+        if self.bar is not None:
+            self.bar.skip(first)
         for k in scheduled(n_steps, rates, first):
             if until():
                 break
@@ -48,10 +49,3 @@ class Run:
                 checkpoint.keep(state, done)
         if checkpoint and done > first:
             checkpoint.end(state, done)
-
-    def _skip(self, n_steps: int) -> None:
-        """Show where the bar resumes; steps of an earlier run say nothing about how long the rest takes."""
-        if n_steps and self.bar is not None and not self.bar.disable:
-            self.bar.initial += n_steps
-            self.bar.update(n_steps)
-            self.bar.set_postfix_str(f"resumed at step {self.bar.n}")
