@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklar.audit import AuditReport, audit
 from sklar.estimators.parameters import CopulaParameters
-from sklar.estimators.preparation import prepare, require_finite_weights
+from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
 from sklar.explain import Explanation, explain
 from sklar.export.model_file import write_fitted
 from sklar.fitted import FittedModel
@@ -38,7 +38,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
 
     fitted_: ClassVar[FittedModel]  # all that fit leaves behind, of each instance
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
         """Learn which features decide each row.
 
         Parameters
@@ -50,6 +50,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
         sample_weight : what each row counts, (n,), from 0; None is 1 for all
             A whole number is as many copies of the row, and 0 is none.
+        checkpoint : folder that the fit keeps itself in, about every minute; None is none
+            The same call again, after a kill, goes on from there and ends with the same result.
 
         Returns
         -------
@@ -62,8 +64,9 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
-        train = self._training()
-        trained = train(params, data, encoded.task, k, spawn_seeds(self.random_state, 1)[0])
+        seed = spawn_seeds(self.random_state, 1)[0]
+        with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
+            trained = self._training()(params, data, encoded.task, k, kept.seed if kept else seed, kept)
         require_finite_weights(trained.model)
         fitted = FittedModel(
             objective=self.objective,

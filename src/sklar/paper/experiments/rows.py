@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from sklar.locking import lock
+
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 
@@ -92,14 +94,10 @@ class RowFile:
 
     def _lock(self) -> None:
         try:
-            import fcntl
-        except ImportError:  # no such locks on this system
-            return
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            lock(self.file, f"another run is writing {self.path}; wait for it or choose another --out")
+        except OSError:
             self.file.close()
-            raise OSError(f"another run is writing {self.path}; wait for it or choose another --out") from error
+            raise
 
     def _cut_half_line(self) -> None:
         self.file.seek(0)
