@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -24,9 +25,12 @@ from sklar.report.explorer import to_stderr, write_report
 from sklar.table.cells import said
 from sklar.table.schema import Schema, read_training_table
 from sklar.target import EncodedTarget
+from sklar.training.data import Trained
 from sklar.training.engine.runtime import resolve_device, spawn_seeds
 from sklar.training.honest.fit import train_honest
 from sklar.training.joint.fit import train_joint
+
+Train = Callable[..., Trained]  # parameters, data, task, k and a seed
 
 
 class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
@@ -58,7 +62,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
-        train = {"honest": train_honest, "joint": train_joint}[self.objective]
+        train = self._training()
         trained = train(params, data, encoded.task, k, spawn_seeds(self.random_state, 1)[0])
         require_finite_weights(trained.model)
         fitted = FittedModel(
@@ -275,6 +279,10 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         earlier = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
         self.__dict__ = earlier | learned
         return self
+
+    def _training(self) -> Train:
+        """What trains as the parameters say."""
+        return {"honest": train_honest, "joint": train_joint}[self.objective]
 
     # What subclasses fill in.
 

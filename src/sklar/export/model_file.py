@@ -12,6 +12,7 @@ import torch
 import sklar
 from sklar.export.storage import ModelFileError, read_model, write_model
 from sklar.fitted import FittedModel
+from sklar.model.acquisition_model import AcquisitionArchitecture, AcquisitionModel
 from sklar.model.ensemble import EnsembleArchitecture, EnsembleModel
 from sklar.model.gates import Gates
 from sklar.model.honest_model import HonestArchitecture, HonestModel
@@ -25,6 +26,7 @@ from sklar.target import Target
 NETWORKS: dict[str, tuple[type[Any], type[Any]]] = {
     "joint": (SelectionModel, Architecture),
     "honest": (HonestModel, HonestArchitecture),
+    "acquisition": (AcquisitionModel, AcquisitionArchitecture),
     "ensemble": (EnsembleModel, EnsembleArchitecture),
 }
 
