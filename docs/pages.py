@@ -152,7 +152,7 @@ def main() -> None:
     chosen = [Path(word).resolve() for word in words if word != "--write"] or pages()
     for page in chosen:
         if "--write" in words and page.name in ON_ADULT and not has_adult():
-            sys.exit(f"{page.name} prints what the real Adult table gives: set SKLAR_DATA to a folder with tables/adult.csv.gz")
+            sys.exit(f"{page.name} prints what the real Adult table gives: set SKLAR_DATA to a folder with it")
         text = rewritten(page)
         if "--write" in words:
             page.write_text(text, encoding="utf-8")

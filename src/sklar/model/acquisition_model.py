@@ -18,6 +18,8 @@ from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import Choice
 from sklar.model.selection import GateModel
 
+LAST = -1e30  # the worth of a feature that has nothing to show: asked for only where nothing else is left
+
 
 @dataclass(frozen=True)
 class AcquisitionArchitecture(HonestArchitecture):
@@ -51,20 +53,27 @@ class AcquisitionModel(GateModel):
 
     def order(self, x: Tensor) -> Tensor:
         """The features of rows (1, n, D) in the order in which they are asked for, forced ones first: (1, n, k)."""
-        mask, k = self.start(x), self.architecture.k or 0
-        first = torch.nonzero(mask[0, 0] > 0).squeeze(1).expand(*mask.shape[:-1], -1)
-        asked = [first]
+        asked, k = self.start(x), self.architecture.k or 0  # and `asked` without what has nothing to show is the mask
+        first = torch.nonzero(asked[0, 0] > 0).squeeze(1).expand(*asked.shape[:-1], -1)
+        order = [first]
         for _ in range(k - first.shape[-1]):
-            best = self.next_worth(x, mask).argmax(-1, keepdim=True)
-            mask = mask.scatter(-1, best, 1.0)
-            asked.append(best)
-        return torch.cat(asked, -1)
+            worth = self.next_worth(x, self._shown(asked))
+            if self.withheld is not None:
+                worth = worth.masked_fill(self.withheld, LAST).masked_fill(asked > 0, -torch.inf)
+            best = worth.argmax(-1, keepdim=True)
+            asked = asked.scatter(-1, best, 1.0)
+            order.append(best)
+        return torch.cat(order, -1)
 
     def scores(self, x: Tensor) -> Tensor:
         """k for the feature asked for first, down to 1 for the last, -1 for the others: (1, n, d)."""
         order = self.order(x)
         falling = torch.arange(order.shape[-1], 0, -1, device=x.device, dtype=x.dtype).expand_as(order)
-        return x.new_full((*x.shape[:-1], self.architecture.n_features), -1.0).scatter(-1, order, falling)
+        scores = x.new_full((*x.shape[:-1], self.architecture.n_features), -1.0).scatter(-1, order, falling)
+        return self._without_withheld(scores)
+
+    def _shown(self, asked: Tensor) -> Tensor:
+        return asked if self.withheld is None else asked.masked_fill(self.withheld, 0.0)
 
     def gates(self, x: Tensor) -> Choice:
         """Scores alone."""
