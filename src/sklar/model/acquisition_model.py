@@ -72,6 +72,10 @@ class AcquisitionModel(GateModel):
         scores = x.new_full((*x.shape[:-1], self.architecture.n_features), -1.0).scatter(-1, order, falling)
         return self._without_withheld(scores)
 
+    def decide(self, scores: Tensor) -> Tensor:
+        """What was asked for and has something to show: bool, like scores."""
+        return super().decide(scores) & (scores > 0)
+
     def _shown(self, asked: Tensor) -> Tensor:
         return asked if self.withheld is None else asked.masked_fill(self.withheld, 0.0)
 
