@@ -18,8 +18,6 @@ from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import Choice
 from sklar.model.selection import GateModel
 
-LAST = -1e30  # the worth of a feature that has nothing to show: asked for only where nothing else is left
-
 
 @dataclass(frozen=True)
 class AcquisitionArchitecture(HonestArchitecture):
@@ -52,32 +50,35 @@ class AcquisitionModel(GateModel):
         return (self.worth(x, mask) * self.unit[place]).masked_fill(mask > 0, -torch.inf)
 
     def order(self, x: Tensor) -> Tensor:
-        """The features of rows (1, n, D) in the order in which they are asked for, forced ones first: (1, n, k)."""
-        asked, k = self.start(x), self.architecture.k or 0  # and `asked` without what has nothing to show is the mask
-        first = torch.nonzero(asked[0, 0] > 0).squeeze(1).expand(*asked.shape[:-1], -1)
-        order = [first]
-        for _ in range(k - first.shape[-1]):
-            worth = self.next_worth(x, self._shown(asked))
-            if self.withheld is not None:
-                worth = worth.masked_fill(self.withheld, LAST).masked_fill(asked > 0, -torch.inf)
-            best = worth.argmax(-1, keepdim=True)
-            asked = asked.scatter(-1, best, 1.0)
-            order.append(best)
-        return torch.cat(order, -1)
+        """The features of rows (1, n, D) in the order in which they are asked for, forced ones first: (1, n, k).
+
+        Features that a row has no value of are last.
+        """
+        taken, k = self.start(x), self.architecture.k or 0
+        asked = [torch.nonzero(taken[0, 0] > 0).squeeze(1).expand(*taken.shape[:-1], -1)]
+        for _ in range(k - asked[0].shape[-1]):
+            worth = self._withholding_values(self.next_worth(x, self._shown(taken)))
+            best = worth.masked_fill(taken > 0, -torch.inf).argmax(-1, keepdim=True)
+            taken = taken.scatter(-1, best, 1.0)
+            asked.append(best)
+        return torch.cat(asked, -1)
+
+    def _shown(self, taken: Tensor) -> Tensor:
+        return taken if self.withheld is None else taken.masked_fill(self.withheld, 0.0)
+
+    def _withholding_values(self, worth: Tensor) -> Tensor:
+        lowest = torch.finfo(worth.dtype).min
+        return worth if self.withheld is None else worth.masked_fill(self.withheld, lowest)
 
     def scores(self, x: Tensor) -> Tensor:
         """k for the feature asked for first, down to 1 for the last, -1 for the others: (1, n, d)."""
         order = self.order(x)
         falling = torch.arange(order.shape[-1], 0, -1, device=x.device, dtype=x.dtype).expand_as(order)
-        scores = x.new_full((*x.shape[:-1], self.architecture.n_features), -1.0).scatter(-1, order, falling)
-        return self._without_withheld(scores)
+        return x.new_full((*x.shape[:-1], self.architecture.n_features), -1.0).scatter(-1, order, falling)
 
     def decide(self, scores: Tensor) -> Tensor:
         """What was asked for and has something to show: bool, like scores."""
         return super().decide(scores) & (scores > 0)
-
-    def _shown(self, asked: Tensor) -> Tensor:
-        return asked if self.withheld is None else asked.masked_fill(self.withheld, 0.0)
 
     def gates(self, x: Tensor) -> Choice:
         """Scores alone."""
