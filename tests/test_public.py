@@ -150,7 +150,7 @@ find = PathFinder.find_spec
 PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] in {sorted(extras)} else find(name, *more)
 {example}
 """
-    assert "features" in run_python(code)
+    assert "Predicted" in run_python(code)
 
 
 def test_all_extras_have_one_name():
