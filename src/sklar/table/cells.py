@@ -35,13 +35,13 @@ def _without_numpy(value: Any) -> Any:
 
 
 def show_value(value: Any) -> str:
-    """A cell for a person: four digits of a number.
+    """A cell for a person: four digits of a number, without an exponent as long as it is below ten million.
 
     Examples
     --------
-    >>> show_value(3.14159), show_value(2), show_value("blue"), show_value(None)
-    ('3.142', '2', 'blue', 'missing')
+    >>> show_value(3.14159), show_value(13495.7), show_value(2), show_value("blue"), show_value(None)
+    ('3.142', '13500', '2', 'blue', 'missing')
     """
     if value is None:
         return "missing"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{float(f'{value:.4g}'):.7g}" if isinstance(value, float) else str(value)

@@ -13,6 +13,7 @@ from sklar.fitted import FittedModel
 from sklar.report.explorer.tables import cells, four_digits, spread_rows
 from sklar.report.ordering import linked_order, strongest
 from sklar.table.adapter import adapt
+from sklar.table.cells import show_value
 from sklar.table.sparse import dense
 
 MOST_COLUMNS = 200  # of the mask table: the most selected features
@@ -59,7 +60,7 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
             "state": _packed(state[:, shown]),
         },
         "links": _links(fitted, rows[spread_rows(len(shown_rows), MOST_AVERAGED)], names),
-        "path": _path(fitted),
+        "path": _path(fitted, float(masks.sum(axis=1).mean())),
         "audit": None if audit is None else audit.to_dict(),
         "thresholds": {"sure": SURE, "linked": LINKED},
     }
@@ -95,7 +96,8 @@ def _groups(target: np.ndarray, classes: np.ndarray | None) -> tuple[list[str], 
         return [*labels, *unknown], np.array([place[str(value)] for value in target])
     low, high = np.quantile(target.astype(float), [1 / 3, 2 / 3])
     codes = (target > low).astype(int) + (target > high)
-    return [f"lowest (to {low:.4g})", f"middle (to {high:.4g})", f"highest (above {high:.4g})"], codes
+    lower, upper = show_value(float(low)), show_value(float(high))
+    return [f"lowest (to {lower})", f"middle (to {upper})", f"highest (above {upper})"], codes
 
 
 def _certainty(fitted: FittedModel, rows: Any) -> np.ndarray:
@@ -196,11 +198,13 @@ def _links(fitted: FittedModel, rows: Any, names: list[str]) -> dict[str, Any]:
     }
 
 
-def _path(fitted: FittedModel) -> dict[str, Any] | None:
+def _path(fitted: FittedModel, mean_features: float) -> dict[str, Any] | None:
+    """The path; at the chosen penalty with the features per row of the page's rows, as everywhere on the page."""
     if not fitted.path:
         return None
     columns = {key: [four_digits(float(v)) for v in values] for key, values in fitted.path.items()}
     chosen = int(np.argmin(np.abs(np.log(np.array(fitted.path["penalty"]) / fitted.penalty))))
+    columns["mean_features"][chosen] = four_digits(mean_features)
     return {**columns, "chosen": chosen}
 
 
