@@ -14,10 +14,12 @@ from sklar.table.weights import class_weights
 from sklar.training.targets import CountsTask, LabelsTask, RiskTask, TableTask, ValuesTask
 from sklar.training.tasks import Task
 
+KINDS = ("classes", "labels", "values", "counts", "risk")
+
 
 @dataclass(frozen=True)
 class Target:
-    """What outputs mean: "classes", "labels", "values", "counts" or "risk" (see `training.targets`)."""
+    """What outputs mean, one of `KINDS` (see `training.targets`)."""
 
     kind: str
     classes: np.ndarray | None = None  # of "classes" and "labels", in the order of the outputs
