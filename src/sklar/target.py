@@ -64,6 +64,8 @@ def encode_classes(y: np.ndarray, class_weight: Any, weight: np.ndarray | None) 
     check_classification_targets(y)
     if y.ndim == 2:
         return _encode_labels(y, class_weight, weight)
+    if y.dtype == np.longdouble:  # which a file cannot hold
+        y = y.astype(np.float64)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must have at least 2 classes; got 1 class: {classes.tolist()[0]!r}")

@@ -11,10 +11,20 @@ from sklar.export.storage import _digest, _text
 
 HOSTILE = [
     None, True, False, 0, 1, -1, 2, 3, 7, 255, 256, 2**20, 2**31, 2**40, 2**63, -(2**63), 10**400, 0.5, -0.5, 1e-320,
-    1e308, -1e308, 1e16, "", "x", "0", "auto", "joint", "honest", "classes", "<U1000000000", "<i8", "|O", "\x00", "é" * 9,
-    [], {}, [[]], [{}], [0], [1, 0], [0, 0], ["a", "a"], {"a": 1}, {"select": 5}, [None], [True], [1e308], ["x"] * 300,
+    1e308, -1e308, 1e16, "", "x", "0", "auto", "joint", "honest", "classes", "<U1000000000", "<i8", "|O", "\x00",
+    "é" * 9, [], {}, [[]], [{}], [0], [1, 0], [0, 0], ["a", "a"], {"a": 1}, {"select": 5}, [None], [True], [1e308],
+    ["x"] * 300,
 ]  # fmt: skip
-RAW = ['NaN', 'Infinity', '-Infinity', '1e999', '9' * 5000, '[' * 100_000 + ']' * 100_000, '{"a":' * 100_000, '"\\ud800"']
+RAW = [
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "1e999",
+    "9" * 5000,
+    "[" * 100_000 + "]" * 100_000,
+    '{"a":' * 100_000,
+    '"\\ud800"',
+]
 DTYPES = (torch.bfloat16, torch.float16, torch.int64, torch.bool, torch.float64, torch.float32)
 VALUES = (float("nan"), float("inf"), -float("inf"), 3e38, -3e38, 1e-40, -1.0, 0.0)
 
@@ -102,7 +112,11 @@ def rows_for(schema, n=4):
     random = np.random.default_rng(0)
     columns = {}
     for name, kept in zip(schema.names, schema.encoding.categories, strict=True):
-        values = random.standard_normal(n) if kept is None else np.array([kept[i % len(kept)] for i in range(n)] + [None], dtype=object)[:-1]
+        values = (
+            random.standard_normal(n)
+            if kept is None
+            else np.array([kept[i % len(kept)] for i in range(n)] + [None], dtype=object)[:-1]
+        )
         columns[name] = values
     return columns
 
@@ -120,7 +134,11 @@ def every_answer(estimator, folder):
     if fitted.k is not None:
         estimator.rank(X), estimator.rank_interval(X)
     y = estimator.predict(X)
-    if y.ndim == 1 and fitted.target.kind != "risk" and np.isfinite(y.astype(float) if y.dtype.kind == "f" else 0).all():
+    if (
+        y.ndim == 1
+        and fitted.target.kind != "risk"
+        and np.isfinite(y.astype(float) if y.dtype.kind == "f" else 0).all()
+    ):
         estimator.report(X, y, folder / "r.html", audit=False)
     repr(estimator), estimator.get_params(), estimator.n_models_
     estimator.save(folder / "again.sklar")

@@ -1,17 +1,15 @@
 """Files with edited contents and a right checksum: they load and answer everything, or are refused naming the field."""
 
-import json
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 import sklar
 from sklar.export.storage import ModelFileError, read_model
 from tests.export.hostile import edited, every_answer, write_edited
-from tests.helpers import PEAK, quick, run_python, toy_rows, toy_target
+from tests.helpers import quick, toy_rows
 
 
 def _tables():
@@ -29,7 +27,12 @@ def _tables():
     yield sklar.CopulaSelectorRegressor, {**honest, "costs": {"d": 2.0}}, mixed, value
     yield sklar.CopulaRankerClassifier, {**honest, "n_models": 2}, mixed, classes.astype(bool)
     yield sklar.CopulaRankerRegressor, {"covariance": "block"}, X, np.column_stack([value, -value])
-    yield sklar.CopulaSelectorClassifier, {"covariance": "full", "n_models": 2}, X, np.column_stack([classes, 1 - classes])
+    yield (
+        sklar.CopulaSelectorClassifier,
+        {"covariance": "full", "n_models": 2},
+        X,
+        np.column_stack([classes, 1 - classes]),
+    )
     yield sklar.CopulaSelectorRegressor, {"loss": "poisson"}, X, classes + 1.0
     yield sklar.CopulaSelectorRegressor, {"loss": "cox"}, X, events
 

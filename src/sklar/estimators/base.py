@@ -17,6 +17,7 @@ from sklar.estimators.parameters import CopulaParameters
 from sklar.estimators.preparation import prepare, require_finite_weights
 from sklar.explain import Explanation, explain
 from sklar.export.model_file import write_fitted
+from sklar.export.plain import plain_parameters
 from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.params import check_params
@@ -50,6 +51,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         """
         check_params(self)
         params, device = self.get_params(deep=False), resolve_device(self.device)
+        plain_parameters(params)  # what cannot be saved is refused before the work
         table = read_training_table(X, y, sample_weight, type(self).__name__, params.get("loss") == "cox")
         schema = Schema.of(table, params)
         k = self._features_per_row(schema.gating.gates)

@@ -15,7 +15,7 @@ MOST = 2**53  # of a whole number, where nothing bounds it more closely
 
 def refused(where: str, expected: str, got: Any) -> ModelFileError:
     """The error of a field that is not what it should be."""
-    return ModelFileError(f"{where} must be {expected}; got {shortened(got)}")
+    return ModelFileError(f"{where} must be {expected}; got {shortened(got)[:100]}")
 
 
 def record(where: str, value: Any, names: Iterable[str]) -> dict[str, Any]:

@@ -6,12 +6,12 @@ from dataclasses import asdict
 from os import PathLike
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 import sklar
 from sklar.export.architecture_fields import read_architecture, require_tensors
 from sklar.export.fields import record, refused, text
+from sklar.export.plain import plain_labels, plain_parameters, plain_values
 from sklar.export.schema_fields import read_schema, read_target, read_training
 from sklar.export.storage import ModelFileError, read_model, write_model
 from sklar.fitted import FittedModel
@@ -57,10 +57,10 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
     metadata = {
         "library_version": sklar.__version__,
         "class": fitted.name,
-        "parameters": {key: _plain(value) for key, value in parameters.items()},
+        "parameters": plain_parameters(parameters),
         "objective": fitted.objective,
         "network": next(name for name, (cls, _) in NETWORKS.items() if isinstance(network, cls)),
-        "architecture": {key: _plain(value) for key, value in asdict(network.architecture).items()},
+        "architecture": plain_parameters(asdict(network.architecture)),
         "schema": {
             "names": list(schema.names),
             "labels": schema.labels,
@@ -70,11 +70,15 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
         },
         "target": {
             "kind": target.kind,
-            "classes": None if target.classes is None else _array(target.classes),
+            "classes": None if target.classes is None else plain_labels(target.classes),
             "centre": target.centre,
             "spread": target.spread,
         },
-        "training": {"penalty": fitted.penalty, "path": fitted.path, "history": fitted.history},
+        "training": {
+            "penalty": fitted.penalty,
+            "path": fitted.path,
+            "history": list(map(plain_values, fitted.history)),
+        },
     }
     write_model(path, tensors, metadata)
 
@@ -136,16 +140,3 @@ def _require_gates(schema: Schema, architecture: Any) -> None:
 def _objective(given: Any, network: str, architecture: Any) -> str:
     is_joint = network == "joint" or not getattr(architecture, "honest", True)
     return text("objective", given, ("joint" if is_joint else "honest",))
-
-
-def _array(values: np.ndarray) -> dict[str, Any]:
-    return {"dtype": values.dtype.str, "values": values.tolist()}
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold; a random generator has no place in a file and becomes None."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return None if isinstance(value, np.random.RandomState) else value

@@ -20,8 +20,9 @@ from sklar.target import KINDS, Target
 
 LABELS = ("text", "other", "position")
 PATH_COLUMNS = ("penalty", "loss", "error", "mean_features")
-# Types of class labels: truth values, whole numbers, floats, text, objects that are text, and dates as whole numbers.
-LABEL_TYPES = re.compile(r"\|b1|\|O|[|<][iu][1248]|<f[248]|<U\d+|<M8\[\w+\]")
+# Types of class labels: truth values, whole numbers, floats, text, objects that are text, and dates and
+# times as whole numbers.
+LABEL_TYPES = re.compile(r"\|b1|\|O|[|<][iu][1248]|<f[248]|<U\d+|<[mM]8\[\w+\]")
 
 
 def read_schema(owner: str, given: Any, tensors: dict[str, torch.Tensor]) -> Schema:
@@ -116,7 +117,7 @@ def _label(where: str, value: Any, kind: str) -> None:
     """A label as JSON holds one of this numpy kind."""
     if kind == "b":
         truth(where, value)
-    elif kind in "iuM":
+    elif kind in "iumM":
         whole(where, value, -(2**63), 2**64 - 1)
     elif kind == "f":
         number(where, value)

@@ -92,6 +92,11 @@ def from_categories(name: str, values: Iterable[Any]) -> Column:
     return Column(name, np.array([*(plain.get(value, value) for value in cells), None], dtype=object)[:-1])
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a cell is None, NA or NaT."""
+    return _kind_of(type(value)) == "missing"
+
+
 def refuse_dates(name: str) -> ValueError:
     """The error for a column of dates."""
     return ValueError(f"column {name!r} holds dates; {DATE_HINT}")

@@ -16,7 +16,7 @@ from sklearn.utils import Tags, check_array, check_consistent_length, check_X_y
 from sklearn.utils.validation import validate_data
 
 from sklar.table.adapter import NamedColumns, Table, adapt
-from sklar.table.columns import Column
+from sklar.table.columns import Column, is_missing
 from sklar.table.encoding import Categories, Encoding, learn_categories
 from sklar.table.gating import Gating
 from sklar.table.scaling import BLOCK_ENTRIES, EVERY
@@ -149,6 +149,7 @@ class Schema:
 
 def read_training_table(X: Any, y: Any, sample_weight: Any, owner: str, survival: bool = False) -> TrainingTable:
     """A table, its target and what rows count, checked; `survival` is a target of events and times."""
+    refuse_missing(y)
     X, y, weight = without_zeros(X, y, weights_of_rows(sample_weight, X))
     table = adapt(X)
     columns, pairs = table.columns(), survival and y is not None
@@ -160,6 +161,26 @@ def read_training_table(X: Any, y: Any, sample_weight: Any, owner: str, survival
     rows, y, weight = arranged(rows, y, weight)
     names = table.names or [f"x{j}" for j in range(rows.shape[1])]
     return TrainingTable(owner, tuple(names), table.labels, categories, rows, y, weight)
+
+
+def refuse_missing(y: Any) -> None:
+    """Raise, naming the first row whose target is missing as no number can be: None, NA or NaT.
+
+    Examples
+    --------
+    >>> refuse_missing(["a", None])
+    Traceback (most recent call last):
+    ...
+    ValueError: y is missing in row 1; leave out rows without a target
+    """
+    values = np.asarray(y)
+    if values.dtype == object:
+        missing = [is_missing(value) for value in values.flat]
+    else:
+        missing = np.isnat(values).ravel().tolist() if values.dtype.kind in "mM" else []
+    if any(missing):
+        row = missing.index(True) // max(1, values.size // len(values))
+        raise ValueError(f"y is missing in row {row}; leave out rows without a target")
 
 
 def _read_numbers(table: Table, y: Any, owner: str, pairs: bool) -> tuple[Any, np.ndarray]:
