@@ -137,3 +137,17 @@ print(refused, peak() - before)
     refused, more = run_python(code).split()
     assert refused == "2"
     assert float(more) < 100
+
+
+def test_shapes_are_known_without_torchs_compiler():
+    """Loading it takes longer than all else of loading a model."""
+    code = """
+import sys, torch
+from sklar.export.architecture_fields import require_tensors
+from sklar.model.honest_model import HonestArchitecture, HonestModel
+architecture = HonestArchitecture(n_features=3, n_outputs=2, forced=(1,))
+state = HonestModel(architecture, torch.Generator()).state_dict()
+require_tensors(HonestModel, architecture, {f"network.{key}": value for key, value in state.items()})
+print("sympy" in sys.modules)
+"""
+    assert run_python(code).strip() == "False"

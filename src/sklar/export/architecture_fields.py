@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from sklar.export.fields import entries, indices, number, record, refused, steps, text, truth, whole
 from sklar.export.storage import ModelFileError
@@ -60,7 +61,7 @@ def read_architecture(where: str, kind: type[Any], given: Any, n_entries: int) -
 def require_tensors(network: type[nn.Module], architecture: Any, tensors: dict[str, torch.Tensor]) -> None:
     """Raise unless tensors are those of the network, and finite; on torch's meta device a network has shapes alone."""
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), _NoDraws():
             state = network(architecture).state_dict()
     except (RuntimeError, OverflowError) as error:  # sizes whose product no machine can count
         raise ModelFileError(f"architecture describes a network too large for any file ({error})") from error
@@ -73,6 +74,13 @@ def require_tensors(network: type[nn.Module], architecture: Any, tensors: dict[s
             )
         if name.endswith(".variance") and not (tensors[name] >= 0).all():
             raise ModelFileError(f"tensor {name} holds a negative variance")
+
+
+class _NoDraws(TorchFunctionMode):
+    """Inside, first weights are not drawn; to draw them on the meta device, torch would load its compiler."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return args[0] if func in (torch.Tensor.normal_, torch.Tensor.uniform_) else func(*args, **(kwargs or {}))
 
 
 def _value(where: str, name: str, hint: Any, value: Any, most: int) -> Any:
