@@ -10,7 +10,7 @@ from sklar.export.storage import ModelFileError
 SCHEMA = {
     "names": ["a", "b"],
     "labels": "text",
-    "encoding": {"missing": [True, False], "pooled": [False, True], "categories": [None, ["x", "y"]]},
+    "encoding": {"missing": [True, False], "others": [0, 0.25], "categories": [None, ["x", "y"]]},
     "columns": [0, 1],
     "gates": [0, 1],
 }
@@ -39,14 +39,15 @@ def test_a_schema_as_it_should_be():
         ("gates", [1, 1]),
         ("gates", [0]),
         ("gates", [1, 0]),
-        ("encoding", {"missing": [True], "pooled": [False, True], "categories": [None, ["x", "y"]]}),
-        ("encoding", {"missing": [1, 0], "pooled": [False, True], "categories": [None, ["x", "y"]]}),
-        ("encoding", {"missing": [True, False], "pooled": [True, True], "categories": [None, ["x", "y"]]}),
-        ("encoding", {"missing": [True, False], "pooled": [False, True], "categories": [None, []]}),
-        ("encoding", {"missing": [True, False], "pooled": [False, True], "categories": [None, ["x", 5]]}),
-        ("encoding", {"missing": [True, False], "pooled": [False, True], "categories": [None, [["x"]]]}),
-        ("encoding", {"missing": [True, False], "pooled": [False, True], "categories": [None, ["x", "x"]]}),
-        ("encoding", {"missing": [True, False], "pooled": [False, True], "categories": [None, list(range(999))]}),
+        ("encoding", {"missing": [True], "others": [0, 0.25], "categories": [None, ["x", "y"]]}),
+        ("encoding", {"missing": [1, 0], "others": [0, 0.25], "categories": [None, ["x", "y"]]}),
+        ("encoding", {"missing": [True, False], "others": [0.5, 0.25], "categories": [None, ["x", "y"]]}),
+        ("encoding", {"missing": [True, False], "others": [0, 2], "categories": [None, ["x", "y"]]}),
+        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, []]}),
+        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, ["x", 5]]}),
+        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, [["x"]]]}),
+        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, ["x", "x"]]}),
+        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, list(range(999))]}),
     ],
 )
 def test_a_schema_that_cannot_be_is_refused(field, value):

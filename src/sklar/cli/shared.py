@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 
 import click
@@ -18,13 +19,20 @@ class OneLineErrors(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn what the library raises about bad input into `error: ...`."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning  # type: ignore[assignment]
+                return super().invoke(ctx)
         except (ValueError, TypeError, OSError, ImportError) as error:
             click.echo(f"error: {' '.join(str(error).split())}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt:
             click.echo("interrupted: nothing was written", err=True)
             ctx.exit(130)
+
+
+def _show_warning(message: Warning | str, *where: Any) -> None:
+    """One line, without the place in the code."""
+    note(f"warning: {' '.join(str(message).split())}")
 
 
 def note(text: str) -> None:

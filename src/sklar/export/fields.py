@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection, Iterable
 from itertools import pairwise
 from reprlib import repr as shortened
@@ -10,6 +11,7 @@ from typing import Any
 
 from sklar.export.storage import ModelFileError
 
+LARGEST = sys.float_info.max
 MOST = 2**53  # of a whole number, where nothing bounds it more closely
 
 
@@ -47,12 +49,13 @@ def whole(where: str, value: Any, least: int = 0, most: int = MOST) -> int:
     return value
 
 
-def number(where: str, value: Any, above: float = -math.inf, least: float = -math.inf) -> float:
-    """A finite number, greater than `above` and at least `least`."""
-    is_number = type(value) in (int, float) and abs(value) <= 1.7e308  # also an int that no float holds
-    if not is_number or not math.isfinite(value) or not value > above or not value >= least:
-        limit = f" above {above:g}" if above > -math.inf else f" from {least:g}" if least > -math.inf else ""
-        raise refused(where, f"a finite number{limit}", value)
+def number(where: str, value: Any, above: float = -math.inf, least: float = -math.inf, most: float = LARGEST) -> float:
+    """A finite number, greater than `above`, at least `least` and at most `most`."""
+    is_number = type(value) in (int, float) and abs(value) <= LARGEST  # an int may be more than any float
+    if not is_number or not value > above or not least <= value <= most:
+        limits = {"above": above, "from": least, "to": most}
+        said = "".join(f" {word} {limit:g}" for word, limit in limits.items() if abs(limit) < LARGEST)
+        raise refused(where, f"a finite number{said}", value)
     return value
 
 

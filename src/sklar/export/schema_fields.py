@@ -57,13 +57,13 @@ def _scaling(tensors: dict[str, torch.Tensor], d: int) -> Scaling:
 
 def _encoding(scaling: Scaling, given: Any, d: int) -> Encoding:
     if given is not None:
-        record("schema.encoding", given, ("missing", "pooled", "categories"))
-        for name in ("missing", "pooled"):
-            where = f"schema.encoding.{name}"
-            for i, value in enumerate(entries(where, given[name], d)):
-                truth(f"{where}[{i}]", value)
+        record("schema.encoding", given, ("missing", "others", "categories"))
+        for i, value in enumerate(entries("schema.encoding.missing", given["missing"], d)):
+            truth(f"schema.encoding.missing[{i}]", value)
+        for i, value in enumerate(entries("schema.encoding.others", given["others"], d)):
+            number(f"schema.encoding.others[{i}]", value, least=0, most=1)
         for i, kept in enumerate(entries("schema.encoding.categories", given["categories"], d)):
-            _categories(f"schema.encoding.categories[{i}]", kept, pooled=given["pooled"][i])
+            _categories(f"schema.encoding.categories[{i}]", kept, pooled=given["others"][i] > 0)
     return Encoding.from_dict(scaling, given)
 
 

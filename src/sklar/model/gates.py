@@ -42,7 +42,9 @@ class Gates:
             n,
             None if alone else torch.tensor(of_input, dtype=torch.long),
             is_forced if len(forced) else None,
-            None if cost is None or all(price == 1 for price in cost) else torch.tensor(cost, dtype=torch.float64).clamp_max(DEAREST).float(),
+            None
+            if cost is None or all(price == 1 for price in cost)
+            else torch.tensor(cost, dtype=torch.float64).clamp_max(DEAREST).float(),
         )
 
     def to(self, device: torch.device) -> Gates:

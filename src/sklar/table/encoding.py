@@ -15,6 +15,7 @@ Between table and inputs stand *rows*: float64 (n, d), numbers as they are, cate
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,13 +39,13 @@ class Categories(NamedTuple):
     """The categories of a table's columns."""
 
     of_column: tuple[States | None, ...]  # None: numbers
-    pooled: np.ndarray  # bool (d,): there are more than these
+    others: np.ndarray  # (d,): the share of rows that hold more than these
 
 
 def learn_categories(columns: list[Column]) -> tuple[Categories, np.ndarray]:
     """The categories of a table's columns, and its rows."""
-    found = [_frequent(column) if column.is_text else (None, False) for column in columns]
-    categories = Categories(tuple(kept for kept, _ in found), np.array([rest for _, rest in found], dtype=bool))
+    found = [_frequent(column) if column.is_text else (None, 0.0) for column in columns]
+    categories = Categories(tuple(kept for kept, _ in found), np.array([rest for _, rest in found]))
     return categories, _codes(columns, categories.of_column)
 
 
@@ -55,7 +56,7 @@ class Encoding:
     scaling: Scaling
     missing: np.ndarray  # bool (d,): fit saw a missing value
     categories: tuple[States | None, ...]  # of each column; None: numbers
-    pooled: np.ndarray  # bool (d,): categories beyond these are one input
+    others: np.ndarray  # (d,): the share of rows in fit with categories beyond these, which are one input
 
     @classmethod
     def of(cls, rows: Any, names: list[str], found: Categories | None = None) -> Encoding:
@@ -63,15 +64,20 @@ class Encoding:
         d = rows.shape[1]
         require_finite(rows, names, missing=np.ones(d, dtype=bool))  # all may miss values, but not of a sparse table
         scaling = Scaling.of(rows, names)
-        categories, pooled = found or Categories((None,) * d, np.zeros(d, dtype=bool))
+        categories, others = found or Categories((None,) * d, np.zeros(d))
         for j in np.flatnonzero([kept is not None for kept in categories]):
             scaling.centre[j], scaling.spread[j] = 0.0, _spread_of_codes(rows[:, j])
-        return cls(scaling, _holds_nan(rows), categories, pooled)
+        return cls(scaling, _holds_nan(rows), categories, others)
 
     @cached_property
     def is_plain(self) -> bool:
         """Whether every column is one input."""
         return not self.missing.any() and all(kept is None for kept in self.categories)
+
+    @property
+    def pooled(self) -> np.ndarray:
+        """Which columns have categories that share one input: bool (d,)."""
+        return self.others > 0
 
     @property
     def has_text(self) -> bool:
@@ -98,6 +104,18 @@ class Encoding:
         """Raise, naming the first of these columns that holds infinity, or a missing number where fit saw none."""
         may_miss = self.missing | np.array([kept is not None for kept in self.categories])
         require_finite(rows, names, columns, may_miss)
+
+    def warn_unseen(self, rows: Any, names: list[str], columns: slice | np.ndarray = EVERY) -> None:
+        """Warn of columns with clearly more categories that fit did not keep than it saw: they may be misspelled."""
+        for j in np.arange(len(names))[columns] if self.has_text else ():
+            kept, before = self.categories[j], float(self.others[j])
+            share = 0.0 if kept is None or not len(rows) else float(np.mean(rows[:, j] >= len(kept)))
+            if share > before + 3 * np.sqrt(before * (1 - before) / max(1, len(rows))):  # 3 standard errors
+                warnings.warn(
+                    f"column {names[j]!r}: {100 * share:.3g}% of the rows hold categories that fit did not know "
+                    f"({100 * before:.3g}% in fit); are they spelled as they were in fit?",
+                    stacklevel=2,
+                )
 
     def apply(self, rows: np.ndarray, columns: slice | np.ndarray = EVERY) -> np.ndarray:
         """The inputs of rows (n, w) that hold these columns alone, column by column: float64 (n, W)."""
@@ -141,7 +159,7 @@ class Encoding:
         """What a file keeps besides the scaling."""
         return {
             "missing": self.missing.tolist(),
-            "pooled": self.pooled.tolist(),
+            "others": self.others.tolist(),
             "categories": [None if kept is None else list(kept) for kept in self.categories],
         }
 
@@ -149,18 +167,19 @@ class Encoding:
     def from_dict(cls, scaling: Scaling, kept: dict[str, Any] | None) -> Encoding:
         """What `to_dict` gave; None is a table of plain numbers."""
         d = len(scaling.centre)
-        kept = kept or {"missing": [False] * d, "pooled": [False] * d, "categories": [None] * d}
+        kept = kept or {"missing": [False] * d, "others": [0.0] * d, "categories": [None] * d}
         categories = tuple(None if values is None else tuple(values) for values in kept["categories"])
-        return cls(scaling, np.array(kept["missing"], dtype=bool), categories, np.array(kept["pooled"], dtype=bool))
+        return cls(scaling, np.array(kept["missing"], dtype=bool), categories, np.array(kept["others"], dtype=float))
 
 
-def _frequent(column: Column) -> tuple[States, bool]:
-    """The categories to keep, sorted, and whether others are left."""
+def _frequent(column: Column) -> tuple[States, float]:
+    """The categories to keep, sorted, and the share of rows that hold others."""
     counts = Counter(value for value in column.values if value is not None)
     if not counts:
         raise ValueError(f"column {column.name!r} has no value in any row; leave it out")
     kept = sorted(counts, key=lambda value: (-counts[value], str(value)))[:MOST_CATEGORIES]
-    return tuple(sorted(kept, key=str)), len(counts) > len(kept)
+    others = counts.total() - sum(counts[value] for value in kept)
+    return tuple(sorted(kept, key=str)), others / len(column.values)
 
 
 def _codes(columns: list[Column], categories: tuple[States | None, ...]) -> np.ndarray:

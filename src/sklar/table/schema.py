@@ -104,6 +104,7 @@ class Schema:
             columns = columns or _number_columns(table, self.names)
             rows = check_array(self.encoding.rows(columns), ensure_all_finite=False, estimator=self.owner)
         self.encoding.require_known(rows, list(self.names), self._read)
+        self.encoding.warn_unseen(rows, list(self.names), self._read)
         return rows
 
     def inputs(self, rows: Any, part: slice = EVERY) -> np.ndarray:
