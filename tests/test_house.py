@@ -19,6 +19,7 @@ CHAIN = [
     "table",
     "training",
     "target",
+    "control",
     "judgement",
     "outcomes",
     "selection_scores",
