@@ -131,7 +131,7 @@ def _listed(names: set[str]) -> str:
 
 
 def explain(fitted: FittedModel, row: Any) -> Explanation:
-    """Explain one row: a 1-d array, a pandas Series, or a table of one row."""
+    """Explain one row: a 1-d array or list, a pandas Series, named values, or a table of one row."""
     table = one_row(fitted, row)
     with names_by_position():
         rows = fitted.read(table)
@@ -212,17 +212,30 @@ def one_row(fitted: FittedModel, row: Any) -> Any:
         row = row.to_frame().T.infer_objects()
         known = list(fitted.schema.names)
         return row[known] if fitted.schema.labels == "text" and set(known) <= set(row.columns) else row
-    if isinstance(row, dict):  # named columns
-        lengths = {len(values) for values in row.values()}
-        if lengths != {1}:
-            raise ValueError(f"explain takes one row; got columns of {max(lengths, default=0)} rows")
-        return row
-    table = row if hasattr(row, "shape") else np.asarray(row)
+    if isinstance(row, dict):
+        return _one_named_row(fitted, row)
+    table = _as_array(row) if isinstance(row, list | tuple) or not hasattr(row, "shape") else row
     if len(table.shape) == 1:
         table = np.asarray(table)[np.newaxis]
     if len(table.shape) != 2 or table.shape[0] != 1:
         raise ValueError(f"explain takes one row; got shape {tuple(table.shape)}: pass X[i], or X.iloc[i] of a frame")
     return table
+
+
+def _one_named_row(fitted: FittedModel, row: dict[str, Any]) -> dict[str, Any]:
+    """Named values, or columns of one value, in the model's order where it knows all their names."""
+    columns = {name: [value] if np.ndim(value) == 0 else value for name, value in row.items()}
+    lengths = {len(values) for values in columns.values()}
+    if lengths != {1}:
+        raise ValueError(f"explain takes one row; got columns of {max(lengths, default=0)} rows")
+    known = fitted.schema.names
+    return {name: columns[name] for name in known} if set(known) <= columns.keys() else columns
+
+
+def _as_array(row: Any) -> np.ndarray:
+    """Values side by side; numbers beside text stay numbers."""
+    values = np.asarray(row)
+    return np.array(row, dtype=object) if values.dtype.kind in "US" else values
 
 
 @contextmanager

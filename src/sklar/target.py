@@ -88,10 +88,11 @@ def encode_numbers(y: np.ndarray, loss: str, weight: np.ndarray | None) -> Encod
     if loss == "cox":
         event, time = event_and_time(y)
         return EncodedTarget(Target("risk"), *_looked_up(RiskTask, np.column_stack([time, event])), weight)
-    values = np.asarray(y, dtype=np.float64)
+    values = _as_floats(y)
     if loss == "poisson":
         return _encode_counts(values, weight)
-    centre, spread = values.mean(axis=0), values.std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre, spread = values.mean(axis=0), values.std(axis=0)
     if not np.isfinite(spread).all():
         raise ValueError("y has values too large to square; rescale it")
     spread = np.where(spread > 0, spread, 1.0)
@@ -100,6 +101,15 @@ def encode_numbers(y: np.ndarray, loss: str, weight: np.ndarray | None) -> Encod
     if values.ndim == 2:
         return EncodedTarget(target, *_looked_up(ValuesTask, scaled), weight)
     return EncodedTarget(target, Task(n_classes=None), scaled, weight)
+
+
+def _as_floats(y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind in "mM":
+        raise ValueError("y holds dates or times; turn them into numbers first (days since a day, seconds)")
+    try:
+        return np.asarray(y, dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError("y has a number beyond 1e308; rescale it") from error
 
 
 def _encode_counts(values: np.ndarray, weight: np.ndarray | None) -> EncodedTarget:

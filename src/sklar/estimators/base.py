@@ -144,7 +144,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
 
         Parameters
         ----------
-        row : a 1-d array, a pandas Series (its columns by name, in any order), or a table of one row
+        row : a 1-d array or list, a pandas Series or a dict (values by name, in any order), or a table of one row
 
         Returns
         -------

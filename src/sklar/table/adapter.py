@@ -28,6 +28,8 @@ def adapt(X: Any) -> Table:
         return SparseTable(X)
     if isinstance(X, dict):
         return NamedColumns(X)
+    if nw.dependencies.is_polars_lazyframe(X):
+        raise TypeError("the table is a query that has not run; pass what its `collect()` gives")
     if nw.dependencies.is_into_dataframe(X):
         return Frame(X)
     return ArrayTable(X)
@@ -88,6 +90,8 @@ class ArrayTable(Table):
                 X = np.array(X, dtype=object) if np.asarray(X).dtype.kind in "OUS" else np.asarray(X)
             except ValueError:  # rows of different lengths
                 return None
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "mM" and X.shape[1]:
+            raise refuse_dates("x0")
         if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS":
             return None
         return [from_objects(f"x{j}", column) for j, column in enumerate(X.astype(object).T)]
@@ -125,11 +129,14 @@ class SparseTable(Table):
 
 
 class NamedColumns(Table):
-    """A dict of numpy arrays, as a file gives them."""
+    """A dict of columns: numpy arrays, as a file gives them, or whatever numpy makes an array of."""
 
-    def __init__(self, native: dict[str, np.ndarray]) -> None:
-        super().__init__(native)
+    def __init__(self, native: dict[str, Any]) -> None:
+        super().__init__({name: _one_column(str(name), values) for name, values in native.items()})
         self.names, self.labels = [str(name) for name in native], "text"
+        for name, values in self.native.items():
+            if len(values) != self.n_rows:
+                raise ValueError(f"column {name!r} has {len(values)} rows, and the first column {self.n_rows}")
 
     @property
     def n_rows(self) -> int:
@@ -143,6 +150,8 @@ class NamedColumns(Table):
     def _column(self, name: str, values: np.ndarray) -> Column:
         if values.dtype.kind in "mM":
             raise refuse_dates(name)
+        if values.dtype.kind == "c":
+            raise ValueError(f"column {name!r}: Complex data not supported")
         return from_objects(name, values) if values.dtype.kind in "OUS" else Column(name, values.astype(np.float64))
 
     def cells(self, j: int) -> Any:
@@ -175,6 +184,8 @@ class Frame(Table):
         """Every column by its type; scikit-learn reads numbers, and of pandas also those with missing values."""
         series = [self.frame[:, j] for j in range(self.frame.shape[1])]
         is_pandas = self.frame.implementation.is_pandas_like()
+        if is_pandas and _is_partly_sparse(self.native):
+            return [_frame_column(name, one) for name, one in zip(self.names or (), series, strict=True)]
         if all(_is_number(one) and (is_pandas or not one.null_count()) for one in series):
             return None
         return [_frame_column(name, one) for name, one in zip(self.names or (), series, strict=True)]
@@ -203,6 +214,25 @@ class Frame(Table):
         """The index of pandas, else numbers."""
         index = nw.maybe_get_index(self.frame)
         return super().row_labels(rows) if index is None else [str(label) for label in index]
+
+
+def _one_column(name: str, values: Any) -> np.ndarray:
+    """A column of a dict as an array; text and numbers side by side stay what they are."""
+    try:
+        column = np.asarray(values)
+        if column.dtype.kind in "US" and not hasattr(values, "dtype"):
+            column = np.array(values, dtype=object)
+    except ValueError as error:  # cells of different lengths
+        raise ValueError(f"column {name!r} must hold one value per row ({error})") from error
+    if column.ndim != 1:
+        raise ValueError(f"column {name!r} must hold one value per row; got shape {column.shape}")
+    return column
+
+
+def _is_partly_sparse(frame: Any) -> bool:
+    """Whether pandas' sparse columns stand beside others, or have another fill value than 0: read one by one, dense."""
+    fills = [getattr(kind, "fill_value", None) for kind in frame.dtypes if type(kind).__name__ == "SparseDtype"]
+    return bool(fills) and not (len(fills) == frame.shape[1] and all(fill == 0 for fill in fills))
 
 
 def _is_number(series: Any) -> bool:

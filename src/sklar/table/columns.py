@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Iterable
+from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ class Column(NamedTuple):
 
     name: str
     values: np.ndarray
+    is_declared: bool = False  # the table says that it holds categories, whatever they look like
 
     @property
     def is_text(self) -> bool:
@@ -49,7 +51,7 @@ def from_objects(name: str, values: Iterable[Any]) -> Column:
         if what == "unknown":
             raise TypeError(f"column {name!r}: the argument must be a string or a real number, not {kind.__name__!r}")
     if "text" not in kinds.values():
-        return Column(name, np.array([np.nan if kinds[type(v)] == "missing" else float(v) for v in values]))
+        return Column(name, _floats(name, [None if kinds[type(v)] == "missing" else v for v in values]))
     for row, value in enumerate(values):
         what = kinds[type(value)]
         if what == "text":
@@ -57,7 +59,7 @@ def from_objects(name: str, values: Iterable[Any]) -> Column:
                 raise ValueError(
                     f"column {name!r}, row {row}: a cell of {len(value)} characters, at most {LONGEST_TEXT} are read"
                 )
-        elif what == "missing" or value != value:
+        elif what == "missing" or _is_nan(value):
             values[row] = None
         else:
             text = next(i for i, v in enumerate(values) if kinds[type(v)] == "text")
@@ -79,7 +81,7 @@ def from_categories(name: str, values: Iterable[Any]) -> Column:
     [3, 1, None]
     """
     cells = np.fromiter(values, dtype=object)
-    missing = [_kind_of(type(value)) == "missing" or value != value for value in cells]
+    missing = [_kind_of(type(value)) == "missing" or _is_nan(value) for value in cells]
     cells[missing] = None
     present = set(cells) - {None}
     kinds = {_kind_of(type(value)) for value in present}
@@ -89,7 +91,9 @@ def from_categories(name: str, values: Iterable[Any]) -> Column:
     if "text" in kinds:
         from_objects(name, sorted(present, key=str))
     plain = {value: value.item() for value in present if isinstance(value, np.generic)}
-    return Column(name, np.array([*(plain.get(value, value) for value in cells), None], dtype=object)[:-1])
+    return Column(
+        name, np.array([*(plain.get(value, value) for value in cells), None], dtype=object)[:-1], is_declared=True
+    )
 
 
 def is_missing(value: Any) -> bool:
@@ -102,6 +106,22 @@ def refuse_dates(name: str) -> ValueError:
     return ValueError(f"column {name!r} holds dates; {DATE_HINT}")
 
 
+def _floats(name: str, values: list[Any]) -> np.ndarray:
+    """Numbers as float64, NaN where None."""
+    result = np.empty(len(values))
+    for row, value in enumerate(values):
+        try:
+            result[row] = np.nan if value is None or _is_nan(value) else float(value)
+        except OverflowError as error:
+            raise ValueError(f"column {name!r}, row {row}: a number beyond 1e308; rescale it") from error
+    return result
+
+
+def _is_nan(value: Any) -> bool:
+    """Whether a number is none; decimals know it without being compared, which signals an error for some."""
+    return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)
+
+
 def _kind_of(kind: type) -> str:
     if issubclass(kind, str):
         return "text"
@@ -109,7 +129,8 @@ def _kind_of(kind: type) -> str:
         return "missing"
     if issubclass(kind, DATES) or kind.__name__ == "Period":
         return "date"
-    return "number" if issubclass(kind, NUMBERS) or kind.__name__ == "Decimal" else "unknown"
+    is_real = issubclass(kind, NUMBERS) and not issubclass(kind, np.complexfloating)
+    return "number" if is_real or issubclass(kind, Decimal) else "unknown"
 
 
 def _short(text: str) -> str:

@@ -89,6 +89,7 @@ class Schema:
     def read(self, X: Any) -> Any:
         """A table's rows (see `encoding`), or CSR; only the columns that the network reads must be known to it."""
         table = adapt(X)
+        _require_columns(table)
         columns, checks = table.columns(), _checks(self.owner)
         checks.n_features_in_ = self.n_columns
         if self.labels != "position":
@@ -97,7 +98,7 @@ class Schema:
             checks.feature_names_in_ = np.array(self.names, dtype=object)
         if columns is None and not self.encoding.has_text:
             given = {"dtype": "numeric", "accept_sparse": "csr", "ensure_all_finite": False}
-            rows = validate_data(checks, X, reset=False, **given)
+            rows = _as_torch_can(validate_data(checks, X, reset=False, **given))
         else:
             if not isinstance(table, NamedColumns):
                 validate_data(checks, X, reset=False, skip_check_array=True)
@@ -153,15 +154,26 @@ def read_training_table(X: Any, y: Any, sample_weight: Any, owner: str, survival
     refuse_missing(y)
     X, y, weight = without_zeros(X, y, weights_of_rows(sample_weight, X))
     table = adapt(X)
+    _require_columns(table)
     columns, pairs = table.columns(), survival and y is not None
     categories = None
     if columns is None:
         rows, y = _read_numbers(table, y, owner, pairs)
     else:
         categories, rows, y = _read_columns(table, columns, y, owner, pairs)
-    rows, y, weight = arranged(rows, y, weight)
+    rows, y, weight = arranged(_as_torch_can(rows), y, weight)
     names = table.names or [f"x{j}" for j in range(rows.shape[1])]
     return TrainingTable(owner, tuple(names), table.labels, categories, rows, y, weight)
+
+
+def _require_columns(table: Table) -> None:
+    if table.names == []:
+        raise ValueError(f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required")
+
+
+def _as_torch_can(rows: Any) -> Any:
+    """Rows in a type that torch has too: no longdouble."""
+    return rows.astype(np.float64) if rows.dtype == np.longdouble else rows
 
 
 def refuse_missing(y: Any) -> None:
@@ -175,6 +187,8 @@ def refuse_missing(y: Any) -> None:
     ValueError: y is missing in row 1; leave out rows without a target
     """
     values = np.asarray(y)
+    if not values.ndim or not len(values):
+        return
     if values.dtype == object:
         missing = [is_missing(value) for value in values.flat]
     else:
