@@ -110,6 +110,8 @@ def _as_floats(y: np.ndarray) -> np.ndarray:
         return np.asarray(y, dtype=np.float64)
     except OverflowError as error:
         raise ValueError("y has a number beyond 1e308; rescale it") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be numbers here: {error}") from error
 
 
 def _encode_counts(values: np.ndarray, weight: np.ndarray | None) -> EncodedTarget:

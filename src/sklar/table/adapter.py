@@ -15,6 +15,8 @@ from scipy import sparse
 
 from sklar.table.columns import Column, from_categories, from_objects, refuse_dates
 
+WIDE = (nw.Int128, nw.UInt128, nw.Decimal)  # numbers that numpy has no type for
+
 
 def adapt(X: Any) -> Table:
     """The adapter of a table.
@@ -92,7 +94,7 @@ class ArrayTable(Table):
                 return None
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "mM" and X.shape[1]:
             raise refuse_dates("x0")
-        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS":
+        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS" or not X.shape[1]:
             return None
         return [from_objects(f"x{j}", column) for j, column in enumerate(X.astype(object).T)]
 
@@ -186,7 +188,7 @@ class Frame(Table):
         is_pandas = self.frame.implementation.is_pandas_like()
         if is_pandas and _is_partly_sparse(self.native):
             return [_frame_column(name, one) for name, one in zip(self.names or (), series, strict=True)]
-        if all(_is_number(one) and (is_pandas or not one.null_count()) for one in series):
+        if all(_is_number(one) and one.dtype not in WIDE and (is_pandas or not one.null_count()) for one in series):
             return None
         return [_frame_column(name, one) for name, one in zip(self.names or (), series, strict=True)]
 

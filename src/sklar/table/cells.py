@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from sklar.table.columns import is_nan
+
 
 def plain(value: Any) -> Any:
     """A cell as JSON can hold it: a number, text, a truth value, or None where it is missing."""
     value = value.item() if isinstance(value, np.generic) else value
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or is_nan(value):
         return None
     return value if isinstance(value, bool | int | float | str) else str(value)
 

@@ -59,7 +59,7 @@ def from_objects(name: str, values: Iterable[Any]) -> Column:
                 raise ValueError(
                     f"column {name!r}, row {row}: a cell of {len(value)} characters, at most {LONGEST_TEXT} are read"
                 )
-        elif what == "missing" or _is_nan(value):
+        elif what == "missing" or is_nan(value):
             values[row] = None
         else:
             text = next(i for i, v in enumerate(values) if kinds[type(v)] == "text")
@@ -67,8 +67,6 @@ def from_objects(name: str, values: Iterable[Any]) -> Column:
                 f"column {name!r} mixes text ({_short(values[text])} in row {text}) and numbers ({value!r} in row "
                 f"{row}); make it one or the other"
             )
-    if all(value is None or ISO_DATE.match(value) for value in values):
-        raise ValueError(f"column {name!r} holds dates as text; {DATE_HINT}")
     return Column(name, values)
 
 
@@ -81,7 +79,7 @@ def from_categories(name: str, values: Iterable[Any]) -> Column:
     [3, 1, None]
     """
     cells = np.fromiter(values, dtype=object)
-    missing = [_kind_of(type(value)) == "missing" or _is_nan(value) for value in cells]
+    missing = [_kind_of(type(value)) == "missing" or is_nan(value) for value in cells]
     cells[missing] = None
     present = set(cells) - {None}
     kinds = {_kind_of(type(value)) for value in present}
@@ -96,9 +94,17 @@ def from_categories(name: str, values: Iterable[Any]) -> Column:
     )
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a cell is None, NA or NaT."""
-    return _kind_of(type(value)) == "missing"
+def kind_of(value: Any) -> str:
+    """What a cell is: "text", "number", "date", "missing" or "unknown"."""
+    kind = _kind_of(type(value))
+    return "missing" if kind == "number" and isinstance(value, Decimal) and value.is_nan() else kind
+
+
+def refuse_dates_as_text(column: Column) -> None:
+    """Raise where every cell of a column of text is a date; a row alone may hold one among other categories."""
+    texts = [value for value in column.values if isinstance(value, str)]
+    if texts and all(ISO_DATE.match(text) for text in texts):
+        raise ValueError(f"column {column.name!r} holds dates as text; {DATE_HINT}")
 
 
 def refuse_dates(name: str) -> ValueError:
@@ -111,13 +117,13 @@ def _floats(name: str, values: list[Any]) -> np.ndarray:
     result = np.empty(len(values))
     for row, value in enumerate(values):
         try:
-            result[row] = np.nan if value is None or _is_nan(value) else float(value)
+            result[row] = np.nan if value is None or is_nan(value) else float(value)
         except OverflowError as error:
             raise ValueError(f"column {name!r}, row {row}: a number beyond 1e308; rescale it") from error
     return result
 
 
-def _is_nan(value: Any) -> bool:
+def is_nan(value: Any) -> bool:
     """Whether a number is none; decimals know it without being compared, which signals an error for some."""
     return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)
 

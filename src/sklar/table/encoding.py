@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sklar.table.columns import Column
+from sklar.table.columns import Column, refuse_dates_as_text
 from sklar.table.scaling import EVERY, Scaling, require_finite
 
 # A column with more categories keeps this many of the most frequent; the others become one.
@@ -191,6 +191,7 @@ def _frequent(column: Column) -> tuple[States, float]:
     counts = Counter(value for value in column.values if value is not None)
     if not counts:
         raise ValueError(f"column {column.name!r} has no value in any row; leave it out")
+    refuse_dates_as_text(column)
     kept = sorted(counts, key=lambda value: (-counts[value], str(value)))[:MOST_CATEGORIES]
     _warn_of_numbers(column, tuple(kept))
     others = counts.total() - sum(counts[value] for value in kept)

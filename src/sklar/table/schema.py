@@ -16,7 +16,7 @@ from sklearn.utils import Tags, check_array, check_consistent_length, check_X_y
 from sklearn.utils.validation import validate_data
 
 from sklar.table.adapter import NamedColumns, Table, adapt
-from sklar.table.columns import Column, is_missing
+from sklar.table.columns import Column, kind_of
 from sklar.table.encoding import Categories, Encoding, learn_categories
 from sklar.table.gating import Gating
 from sklar.table.scaling import BLOCK_ENTRIES, EVERY
@@ -151,7 +151,7 @@ class Schema:
 
 def read_training_table(X: Any, y: Any, sample_weight: Any, owner: str, survival: bool = False) -> TrainingTable:
     """A table, its target and what rows count, checked; `survival` is a target of events and times."""
-    refuse_missing(y)
+    check_target(y)
     X, y, weight = without_zeros(X, y, weights_of_rows(sample_weight, X))
     table = adapt(X)
     _require_columns(table)
@@ -176,12 +176,12 @@ def _as_torch_can(rows: Any) -> Any:
     return rows.astype(np.float64) if rows.dtype == np.longdouble else rows
 
 
-def refuse_missing(y: Any) -> None:
-    """Raise, naming the first row whose target is missing as no number can be: None, NA or NaT.
+def check_target(y: Any) -> None:
+    """Raise, naming the first row whose target is missing as no number can be (None, NA, NaT) or of another kind.
 
     Examples
     --------
-    >>> refuse_missing(["a", None])
+    >>> check_target(["a", None])
     Traceback (most recent call last):
     ...
     ValueError: y is missing in row 1; leave out rows without a target
@@ -189,13 +189,19 @@ def refuse_missing(y: Any) -> None:
     values = np.asarray(y)
     if not values.ndim or not len(values):
         return
-    if values.dtype == object:
-        missing = [is_missing(value) for value in values.flat]
-    else:
-        missing = np.isnat(values).ravel().tolist() if values.dtype.kind in "mM" else []
-    if any(missing):
-        row = missing.index(True) // max(1, values.size // len(values))
-        raise ValueError(f"y is missing in row {row}; leave out rows without a target")
+    per_row = max(1, values.size // len(values))
+    kinds = [kind_of(value) for value in values.flat] if values.dtype == object else []
+    missing = "missing" in kinds or (values.dtype.kind in "mM" and bool(np.isnat(values).any()))
+    if missing:
+        row = kinds.index("missing") if kinds else int(np.isnat(values.ravel()).argmax())
+        raise ValueError(f"y is missing in row {row // per_row}; leave out rows without a target")
+    if kinds and kinds[0] not in ("text", "number"):
+        kind = type(values.flat[0]).__name__
+        raise ValueError(f"Unknown label type: y holds objects of type {kind}; use numbers, text or numpy's datetime64")
+    if len(set(kinds)) > 1:
+        row = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
+        first, other = values.flat[0], values.flat[row]
+        raise ValueError(f"y holds {first!r} and, in row {row // per_row}, {other!r}: make it all text or all numbers")
 
 
 def _read_numbers(table: Table, y: Any, owner: str, pairs: bool) -> tuple[Any, np.ndarray]:

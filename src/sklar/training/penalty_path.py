@@ -8,8 +8,8 @@ import numpy as np
 
 PenaltyPath = dict[str, list[float]]
 
-# In units of the loss, in which hardly anything gains 10. A higher price selects no less, but drowns what others say, or
-# overflows: then everything is selected.
+# In units of the loss, in which hardly anything gains 10. A higher price selects no less, but drowns what other
+# features say, or overflows: then everything is selected.
 HIGHEST_PRICE = 100.0
 LARGEST_PENALTY = 1e30  # that float32 holds, also times a price
 
