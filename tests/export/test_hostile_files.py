@@ -26,6 +26,7 @@ def _tables():
     yield sklar.CopulaSelectorClassifier, {"penalty": "auto"}, X, np.where(classes, "ja", "nein")
     yield sklar.CopulaSelectorRegressor, {**honest, "costs": {"d": 2.0}}, mixed, value
     yield sklar.CopulaRankerClassifier, {**honest, "n_models": 2}, mixed, classes.astype(bool)
+    yield sklar.CopulaRankerClassifier, {**honest, "chooses_from": "shown", "forced": ["a"]}, mixed, classes
     yield sklar.CopulaRankerRegressor, {"covariance": "block"}, X, np.column_stack([value, -value])
     yield (
         sklar.CopulaSelectorClassifier,

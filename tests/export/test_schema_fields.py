@@ -7,16 +7,17 @@ import torch
 from sklar.export.schema_fields import read_schema, read_target, read_training
 from sklar.export.storage import ModelFileError
 
+DATES = {"dates": [False, False], "with_cycles": False}
 SCHEMA = {
     "names": ["a", "b"],
     "labels": "text",
-    "encoding": {"missing": [True, False], "others": [0, 0.25], "categories": [None, ["x", "y"]]},
+    "encoding": {"missing": [True, False], "others": [0, 0.25], "categories": [None, ["x", "y"]], **DATES},
     "columns": [0, 1],
     "gates": [0, 1],
 }
 TENSORS = {"scaling.centre": torch.zeros(2).double(), "scaling.spread": torch.ones(2).double()}
-CLASSES = {"kind": "classes", "classes": {"dtype": "<i8", "values": [3, 5]}, "centre": 0.0, "spread": 1.0}
-VALUES = {"kind": "values", "classes": None, "centre": 1.5, "spread": 2.0}
+CLASSES = {"kind": "classes", "classes": {"dtype": "<i8", "values": [3, 5]}, "centre": 0.0, "spread": 1.0, "names": []}
+VALUES = {"kind": "values", "classes": None, "centre": 1.5, "spread": 2.0, "names": ["y"]}
 TRAINING = {"penalty": 0.1, "path": {}, "history": [{"epoch": 0, "loss": None}]}
 
 
@@ -39,15 +40,15 @@ def test_a_schema_as_it_should_be():
         ("gates", [1, 1]),
         ("gates", [0]),
         ("gates", [1, 0]),
-        ("encoding", {"missing": [True], "others": [0, 0.25], "categories": [None, ["x", "y"]]}),
-        ("encoding", {"missing": [1, 0], "others": [0, 0.25], "categories": [None, ["x", "y"]]}),
-        ("encoding", {"missing": [True, False], "others": [0.5, 0.25], "categories": [None, ["x", "y"]]}),
-        ("encoding", {"missing": [True, False], "others": [0, 2], "categories": [None, ["x", "y"]]}),
-        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, []]}),
-        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, ["x", 5]]}),
-        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, [["x"]]]}),
-        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, ["x", "x"]]}),
-        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, list(range(999))]}),
+        ("encoding", {"missing": [True], "others": [0, 0.25], "categories": [None, ["x", "y"]], **DATES}),
+        ("encoding", {"missing": [1, 0], "others": [0, 0.25], "categories": [None, ["x", "y"]], **DATES}),
+        ("encoding", {"missing": [True, False], "others": [0.5, 0.25], "categories": [None, ["x", "y"]], **DATES}),
+        ("encoding", {"missing": [True, False], "others": [0, 2], "categories": [None, ["x", "y"]], **DATES}),
+        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, []], **DATES}),
+        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, ["x", 5]], **DATES}),
+        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, [["x"]]], **DATES}),
+        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, ["x", "x"]], **DATES}),
+        ("encoding", {"missing": [True, False], "others": [0, 0.25], "categories": [None, list(range(999))], **DATES}),
     ],
 )
 def test_a_schema_that_cannot_be_is_refused(field, value):

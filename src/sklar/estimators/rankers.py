@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from sklar.estimators.base import CopulaEstimator
+from sklar.estimators.base import CopulaEstimator, Train
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
 from sklar.params import Count, Interval, NonNegative
+from sklar.training.acquisition.fit import train_acquisition
 
 DEFAULT_K = 10
 
@@ -19,6 +20,7 @@ class CopulaRanker(CopulaEstimator):
     """What both rankers share."""
 
     k: Count | None = None
+    chooses_from: Literal["row", "shown"] = "row"
     max_excess: NonNegative | None = 0.01
     step_exponent: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.0
     correlation_strength: NonNegative = 1.0
@@ -26,7 +28,8 @@ class CopulaRanker(CopulaEstimator):
     def rank(self, X: Any) -> np.ndarray:
         """The k features that decide each row, best first, as column numbers: int (n, k).
 
-        A group of columns is one feature, and its first column stands for it.
+        A group of columns is one feature, and its first column stands for it. Features whose value is missing, and was
+        in no row of `fit`, are never selected: they come last where fewer than k others are left.
         """
         fitted = self._fitted
         return fitted.ranks(fitted.read(X))
@@ -46,6 +49,13 @@ class CopulaRanker(CopulaEstimator):
         fitted = self._fitted
         return fitted.places(fitted.read(X), level)
 
+    def _training(self) -> Train:
+        if self.chooses_from == "row":
+            return super()._training()
+        if self.objective != "honest" or self.n_models > 1:
+            raise ValueError("chooses_from='shown' needs objective='honest' and n_models=1")
+        return train_acquisition
+
     def _features_per_row(self, gates: Gates) -> int:
         d, n_forced = gates.n, 0 if gates.forced is None else int(gates.forced.sum())
         if self.k is not None and self.k > d:
@@ -63,6 +73,11 @@ class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
     ----------
     k : int or None
         Features a row; None is 10, or all where there are fewer.
+    chooses_from : "row" or "shown", default "row"
+        What the choice of a feature may depend on. "row": the whole row; the ranking answers which features decide it.
+        "shown": the values of the features before it in the ranking alone; the ranking is the order in which to ask
+        for them, it cannot say anything beyond the values it shows, and every prefix of it is a ranking of its own.
+        See `next_feature` and `acquire`.
     max_excess : float or None, default 0.01
         What the choice of features may say about the outcome beyond their values, in units of the loss (nats for
         classes), in honest training. A ranker sees the whole row; without this bound (None) it may show the features

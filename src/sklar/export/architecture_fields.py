@@ -51,6 +51,8 @@ def read_architecture(where: str, kind: type[Any], given: Any, n_entries: int) -
         "forced": indices(f"{where}.forced", given["forced"], d),
         "blocks": _blocks(f"{where}.blocks", given["blocks"], d, plain["covariance"], most),
     }
+    if plain["k"] is not None and len(listed["forced"]) > plain["k"]:
+        raise refused(f"{where}.forced", f"at most {plain['k']} features", listed["forced"])
     if kind is EnsembleArchitecture:
         listed |= _members(where, given, plain, of_input, n_entries)
     if missing := set(names) - plain.keys() - listed.keys():

@@ -10,11 +10,12 @@ import torch
 
 import sklar
 from sklar.export.architecture_fields import read_architecture, require_tensors
-from sklar.export.fields import record, refused, text
+from sklar.export.fields import entries, record, refused, text, whole
 from sklar.export.plain import plain_labels, plain_parameters, plain_values
 from sklar.export.schema_fields import read_schema, read_target, read_training
 from sklar.export.storage import ModelFileError, read_model, write_model
 from sklar.fitted import FittedModel
+from sklar.model.acquisition_model import AcquisitionArchitecture, AcquisitionModel
 from sklar.model.ensemble import EnsembleArchitecture, EnsembleModel
 from sklar.model.honest_model import HonestArchitecture, HonestModel
 from sklar.model.selection import Architecture, GateModel, SelectionModel
@@ -23,6 +24,7 @@ from sklar.table.schema import Schema
 NETWORKS: dict[str, tuple[type[Any], type[Any]]] = {
     "joint": (SelectionModel, Architecture),
     "honest": (HonestModel, HonestArchitecture),
+    "acquisition": (AcquisitionModel, AcquisitionArchitecture),
     "ensemble": (EnsembleModel, EnsembleArchitecture),
 }
 
@@ -37,6 +39,7 @@ FIELDS = (
     "architecture",
     "schema",
     "target",
+    "missing_cells",
     "training",
 )
 
@@ -73,7 +76,9 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
             "classes": None if target.classes is None else plain_labels(target.classes),
             "centre": target.centre,
             "spread": target.spread,
+            "names": list(target.names),
         },
+        "missing_cells": list(fitted.missing_cells),
         "training": {
             "penalty": fitted.penalty,
             "path": fitted.path,
@@ -105,6 +110,8 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Save
     network_class, architecture_class = NETWORKS[kind]
     size = sum(value.numel() for value in tensors.values())
     architecture = read_architecture("architecture", architecture_class, metadata["architecture"], size)
+    if kind == "acquisition":
+        whole("architecture.k", architecture.k, 1)
     schema = read_schema(text("class", metadata["class"]), metadata["schema"], tensors)
     _require_gates(schema, architecture)
     fitted = FittedModel(
@@ -116,6 +123,9 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Save
         path=training["path"],
         history=training["history"],
         device=text("parameters.device", parameters.get("device")),
+        missing_cells=tuple(
+            text("missing_cells", cell) for cell in entries("missing_cells", metadata["missing_cells"])
+        ),
     )
     return Saved(fitted, parameters)
 

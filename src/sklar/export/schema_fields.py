@@ -57,9 +57,11 @@ def _scaling(tensors: dict[str, torch.Tensor], d: int) -> Scaling:
 
 def _encoding(scaling: Scaling, given: Any, d: int) -> Encoding:
     if given is not None:
-        record("schema.encoding", given, ("missing", "others", "categories"))
-        for i, value in enumerate(entries("schema.encoding.missing", given["missing"], d)):
-            truth(f"schema.encoding.missing[{i}]", value)
+        record("schema.encoding", given, ("missing", "others", "categories", "dates", "with_cycles"))
+        truth("schema.encoding.with_cycles", given["with_cycles"])
+        for name in ("missing", "dates"):
+            for i, value in enumerate(entries(f"schema.encoding.{name}", given[name], d)):
+                truth(f"schema.encoding.{name}[{i}]", value)
         for i, value in enumerate(entries("schema.encoding.others", given["others"], d)):
             number(f"schema.encoding.others[{i}]", value, least=0, most=1)
         for i, kept in enumerate(entries("schema.encoding.categories", given["categories"], d)):
@@ -70,7 +72,7 @@ def _encoding(scaling: Scaling, given: Any, d: int) -> Encoding:
 def _categories(where: str, kept: Any, pooled: bool) -> None:
     if kept is None and not pooled:
         return
-    is_text = {isinstance(value, str) for value in entries(where, kept, least=1)}
+    is_text = {isinstance(value, str) for value in entries(where, kept, least=1 if pooled else 0)}
     if len(is_text) > 1:
         raise refused(where, "all text, or all numbers", kept)
     for value in () if is_text == {True} else kept:
@@ -81,7 +83,7 @@ def _categories(where: str, kept: Any, pooled: bool) -> None:
 
 def read_target(given: Any, n_outputs: int, output_kind: str) -> Target:
     """What outputs mean."""
-    record("target", given, ("kind", "classes", "centre", "spread"))
+    record("target", given, ("kind", "classes", "centre", "spread", "names"))
     kind = text("target.kind", given["kind"], KINDS if not output_kind else (output_kind,))
     if kind not in ("classes", "labels") and given["classes"] is not None:
         raise refused("target.classes", f"null where the target's kind is {kind!r}", given["classes"])
@@ -93,7 +95,8 @@ def read_target(given: Any, n_outputs: int, output_kind: str) -> Target:
         values = entries(f"target.{name}", given[name], n_outputs) if several else [given[name]]
         for value in values:
             number(f"target.{name}", value, above=above)
-    return Target(kind, classes, given["centre"], given["spread"])
+    names = tuple(text("target.names", name) for name in entries("target.names", given["names"]))
+    return Target(kind, classes, given["centre"], given["spread"], names)
 
 
 def _classes(given: Any, kind: str, n_outputs: int) -> np.ndarray:

@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from sklar.table.columns import Column, from_categories, from_objects, refuse_dates
+from sklar.table.columns import Column, from_categories, from_objects
 
 WIDE = (nw.Int128, nw.UInt128, nw.Decimal)  # numbers that numpy has no type for
 
@@ -31,7 +31,7 @@ def adapt(X: Any) -> Table:
     if isinstance(X, dict):
         return NamedColumns(X)
     if nw.dependencies.is_polars_lazyframe(X):
-        raise TypeError("the table is a query that has not run; pass what its `collect()` gives")
+        X = X.collect()
     if nw.dependencies.is_into_dataframe(X):
         return Frame(X)
     return ArrayTable(X)
@@ -92,8 +92,8 @@ class ArrayTable(Table):
                 X = np.array(X, dtype=object) if np.asarray(X).dtype.kind in "OUS" else np.asarray(X)
             except ValueError:  # rows of different lengths
                 return None
-        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "mM" and X.shape[1]:
-            raise refuse_dates("x0")
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "mM" and X.size:
+            return [Column(f"x{j}", column, is_date=True) for j, column in enumerate(X.T)]
         if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS" or not X.shape[1]:
             return None
         return [from_objects(f"x{j}", column) for j, column in enumerate(X.astype(object).T)]
@@ -151,7 +151,7 @@ class NamedColumns(Table):
 
     def _column(self, name: str, values: np.ndarray) -> Column:
         if values.dtype.kind in "mM":
-            raise refuse_dates(name)
+            return Column(name, values, is_date=True)
         if values.dtype.kind == "c":
             raise ValueError(f"column {name!r}: Complex data not supported")
         return from_objects(name, values) if values.dtype.kind in "OUS" else Column(name, values.astype(np.float64))
@@ -252,7 +252,9 @@ def _is_number(series: Any) -> bool:
 def _frame_column(name: str, series: Any) -> Column:
     """A column by what its frame says it holds."""
     if series.dtype.is_temporal():
-        raise refuse_dates(name)
+        values = series.to_numpy()
+        values = values if values.dtype.kind in "mM" else np.fromiter(series.to_list(), dtype=object)
+        return Column(name, values, is_date=True)
     if series.dtype in (nw.Categorical, nw.Enum):
         return from_categories(name, series.to_list())
     if not _is_number(series):

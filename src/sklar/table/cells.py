@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
-
-from sklar.table.columns import is_nan
 
 
 def plain(value: Any) -> Any:
@@ -15,6 +14,30 @@ def plain(value: Any) -> Any:
     if value is None or type(value).__name__ in ("NAType", "NaTType") or is_nan(value):
         return None
     return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def is_nan(value: Any) -> bool:
+    """Whether a number is none; decimals know it without being compared, which signals an error for some."""
+    return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)
+
+
+def said(value: Any) -> str:
+    """A value as Python spells it, without numpy's names for numbers: what a message says was given.
+
+    Examples
+    --------
+    >>> said(np.int64(0)), said({np.str_("a"): np.float64(0.5)}), said([np.bool_(True), "b"])
+    ('0', "{'a': 0.5}", "[True, 'b']")
+    """
+    return repr(_without_numpy(value))
+
+
+def _without_numpy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_without_numpy(key): _without_numpy(one) for key, one in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_without_numpy, value))
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def show_value(value: Any) -> str:
