@@ -188,7 +188,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         path : the file to write
         audit : run the audit (it trains small predictors: seconds to a minute); False leaves it out, an AuditReport is
             shown as it is
-        max_rows : rows in the page's table, at most, evenly spread; the page's numbers are of all rows
+        max_rows : rows in the page's table, at most (and so many that the page stays below 3 MB), evenly spread; the
+            page's numbers are of all rows
         title : of the page
 
         Returns
