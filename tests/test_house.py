@@ -26,6 +26,7 @@ CHAIN = [
     "fitted",
     "audit",
     "explain",
+    "acquire",
     "report",
     "export",
     "estimators",

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
+from sklar.acquire import Acquisition, Ask, acquire, next_feature
 from sklar.estimators.base import CopulaEstimator, Train
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
@@ -48,6 +49,69 @@ class CopulaRanker(CopulaEstimator):
             raise ValueError(f"level must be in (0, 1]; got {level}")
         fitted = self._fitted
         return fitted.places(fitted.read(X), level)
+
+    def next_feature(self, row: Any, costs: Any = None) -> str | None:
+        """Which feature to ask for next, given those values of a row that are not missing; None where none is.
+
+        For rankers with `chooses_from="shown"`.
+
+        Parameters
+        ----------
+        row : a 1-d array, a pandas Series, a table of one row, or a dict that may leave out what is not known
+        costs : dict of column to price, or one number a column; the largest gain for its price is asked for
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklar import CopulaRankerRegressor
+        >>> X = np.random.default_rng(0).standard_normal((300, 3))
+        >>> y = 3 * X[:, 1] + X[:, 0]
+        >>> ranker = CopulaRankerRegressor(k=2, chooses_from="shown", max_epochs=100, random_state=0).fit(X, y)
+        >>> ranker.next_feature({}), ranker.next_feature({"x1": 0.3})
+        ('x1', 'x0')
+        """
+        return next_feature(self._fitted, row, costs)
+
+    def acquire(
+        self,
+        row: Any,
+        *,
+        budget: float | None = None,
+        costs: Any = None,
+        confidence: float | None = None,
+        ask: Ask | None = None,
+    ) -> Acquisition:
+        """Ask for one feature of a row after the other until the prediction is sure enough or the budget is spent.
+
+        For rankers with `chooses_from="shown"`. At most k features are asked for.
+
+        Parameters
+        ----------
+        row : as for `next_feature`. Without `ask`, it holds the answers, and nothing is known at first; with `ask`, it
+            holds what is known already.
+        budget : what the features asked for may cost in all; None is no limit
+        costs : dict of column to price, or one number a column; None is 1 for all
+        confidence : of classifiers, the probability of the predicted class from which on nothing more is asked
+        ask : a function of a feature's name that returns its value
+
+        Returns
+        -------
+        Acquisition
+            prints as text; `to_dict()` gives the same as plain values
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklar import CopulaRankerRegressor
+        >>> X = np.random.default_rng(0).standard_normal((300, 3))
+        >>> y = 3 * X[:, 1] + X[:, 0]
+        >>> ranker = CopulaRankerRegressor(k=2, chooses_from="shown", max_epochs=100, random_state=0).fit(X, y)
+        >>> ranker.acquire(X[0]).features
+        ['x1', 'x0']
+        >>> ranker.acquire(X[0], budget=5, costs={"x1": 5}).spent
+        5.0
+        """
+        return acquire(self._fitted, row, budget=budget, costs=costs, confidence=confidence, ask=ask)
 
     def _training(self) -> Train:
         if self.chooses_from == "row":

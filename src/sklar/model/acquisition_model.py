@@ -50,15 +50,25 @@ class AcquisitionModel(GateModel):
         return (self.worth(x, mask) * self.unit[place]).masked_fill(mask > 0, -torch.inf)
 
     def order(self, x: Tensor) -> Tensor:
-        """The features of rows (1, n, D) in the order in which they are asked for, forced ones first: (1, n, k)."""
-        mask, k = self.start(x), self.architecture.k or 0
-        first = torch.nonzero(mask[0, 0] > 0).squeeze(1).expand(*mask.shape[:-1], -1)
-        asked = [first]
-        for _ in range(k - first.shape[-1]):
-            best = self.next_worth(x, mask).argmax(-1, keepdim=True)
-            mask = mask.scatter(-1, best, 1.0)
+        """The features of rows (1, n, D) in the order in which they are asked for, forced ones first: (1, n, k).
+
+        Features that a row has no value of are last.
+        """
+        taken, k = self.start(x), self.architecture.k or 0
+        asked = [torch.nonzero(taken[0, 0] > 0).squeeze(1).expand(*taken.shape[:-1], -1)]
+        for _ in range(k - asked[0].shape[-1]):
+            worth = self._withholding_values(self.next_worth(x, self._shown(taken)))
+            best = worth.masked_fill(taken > 0, -torch.inf).argmax(-1, keepdim=True)
+            taken = taken.scatter(-1, best, 1.0)
             asked.append(best)
         return torch.cat(asked, -1)
+
+    def _shown(self, taken: Tensor) -> Tensor:
+        return taken if self.withheld is None else taken.masked_fill(self.withheld, 0.0)
+
+    def _withholding_values(self, worth: Tensor) -> Tensor:
+        lowest = torch.finfo(worth.dtype).min
+        return worth if self.withheld is None else worth.masked_fill(self.withheld, lowest)
 
     def scores(self, x: Tensor) -> Tensor:
         """k for the feature asked for first, down to 1 for the last, -1 for the others: (1, n, d)."""

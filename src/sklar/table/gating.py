@@ -55,6 +55,12 @@ class Gating:
         is_forced = sorted(set(gate[np.isin(columns, forced)].tolist()))
         return cls(columns, gate, Gates.of(n, np.repeat(gate, widths[columns]).tolist(), is_forced, price.tolist()))
 
+    def prices(self, costs: Any, names: list[str]) -> np.ndarray:
+        """What each gate costs, as its dearest column: (gates,)."""
+        price = np.zeros(self.gates.n)
+        np.maximum.at(price, self.gate_of_column, _costs(costs, names)[self.columns])
+        return price
+
     def only(self, keep: np.ndarray) -> Gating:
         """The gates `keep` (w,), ascending, and their columns alone."""
         kept = np.isin(self.gate_of_column, keep)
