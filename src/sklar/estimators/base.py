@@ -49,8 +49,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
             them here, the model is not shown that feature of that row, and never selects it.
             Or a sparse matrix of numbers (read as CSR), nothing in it missing.
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
-        sample_weight : what each row counts, (n,), from 0; None is 1 for all
-            A whole number is as many copies of the row, and 0 is none.
+        sample_weight : what each row counts, (n,), from 0: 2 is a row twice, 0 none; None is 1 for all
         checkpoint : folder that the fit keeps itself in, about every minute; None is none
             The same call again, after a kill, goes on from there and ends with the same result.
 

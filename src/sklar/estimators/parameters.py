@@ -50,6 +50,7 @@ class CopulaParameters(DeclaredParams, BaseEstimator):
     learning_rate: Positive | None = None
     weight_decay: NonNegative | None = None
     dates: Literal["ordinal", "parts"] | None = None
+    scaling: Literal["column", "global"] = "column"
     n_models: Count = 1
     n_folds: AtLeastTwo = 4
     validation_fraction: Share = 0.2

@@ -75,13 +75,24 @@ class Encoding:
     with_cycles: bool = False  # dates are season, weekday and hour too
 
     @classmethod
-    def of(cls, rows: Any, names: list[str], found: Categories | None = None, with_cycles: bool = False) -> Encoding:
-        """The encoding of rows, NaN where missing; no categories were `found` where all columns are numbers."""
+    def of(
+        cls,
+        rows: Any,
+        names: list[str],
+        found: Categories | None = None,
+        with_cycles: bool = False,
+        one_scale: bool = False,
+    ) -> Encoding:
+        """The encoding of rows, NaN where missing; no categories were `found` where all columns are numbers.
+
+        `one_scale` divides all numbers by the same deviation.
+        """
         d, missing = rows.shape[1], _holds_nan(rows)
         require_finite(rows, names, missing=True)
         empty = [j for j in np.flatnonzero(missing).tolist() if np.isnan(rows[:, j]).all()]
-        scaling = Scaling.of(rows, names, empty)
         of_column, others, dates = found or Categories((None,) * d, np.zeros(d), np.zeros(d, dtype=bool))
+        numbers = np.array([kept is None for kept in of_column])
+        scaling = Scaling.of(rows, names, empty, numbers if one_scale else None)
         categories = tuple(() if j in empty else kept for j, kept in enumerate(of_column)) if empty else of_column
         for j in np.flatnonzero([kept is not None for kept in categories]):
             scaling.centre[j], scaling.spread[j] = 0.0, _spread_of_codes(rows[:, j])

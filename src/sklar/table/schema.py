@@ -57,7 +57,8 @@ class Schema:
         names, found, dates = list(table.names), table.categories, params.get("dates")
         if dates is None and found is not None and found.dates.any():
             raise refuse_dates(names[int(found.dates.argmax())])
-        encoding = Encoding.of(table.rows, names, found, with_cycles=dates == "parts")
+        one_scale = params.get("scaling") == "global"
+        encoding = Encoding.of(table.rows, names, found, with_cycles=dates == "parts", one_scale=one_scale)
         encoding.require_room(table.rows.shape[0], names)
         if encoding.empty:
             empty = ", ".join(repr(names[j]) for j in encoding.empty)
