@@ -1,6 +1,8 @@
 """What all commands share: one-line errors, results on standard output, progress beside them."""
 
 import json
+import subprocess
+import sys
 import warnings
 
 import click
@@ -59,3 +61,25 @@ def test_ctrl_c_is_one_line_and_130():
 
 def test_anything_else_is_a_bug_and_shows():
     assert isinstance(run(ZeroDivisionError()).exception, ZeroDivisionError)
+
+
+STOPPED = """
+import click
+from sklar.cli.shared import OneLineErrors
+
+@click.group(cls=OneLineErrors)
+def main():
+    pass
+
+@main.command()
+def act():
+    exec("raise KeyboardInterrupt")  # as in the code that a dataclass is made of
+
+main(["act"])
+"""
+
+
+def test_ctrl_c_in_code_that_was_a_string_ends_with_130_too():
+    """Python itself would end by the signal."""
+    ended = subprocess.run([sys.executable, "-c", STOPPED], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "interrupted: nothing was written\n")
