@@ -79,7 +79,9 @@ main(["act"])
 """
 
 
-def test_ctrl_c_in_code_that_was_a_string_ends_with_130_too():
-    """Python itself would end by the signal."""
-    ended = subprocess.run([sys.executable, "-c", STOPPED], capture_output=True, text=True, check=False)
+def test_ctrl_c_in_code_that_was_a_string_ends_with_130_too(tmp_path):
+    """Python itself would end a module that it runs by the signal."""
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    command = [sys.executable, "-m", "stopped"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (130, "interrupted: nothing was written\n")
