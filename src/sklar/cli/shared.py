@@ -58,6 +58,9 @@ def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_format
 
 
+OUT_OF_MEMORY = ("allocate memory", "out of memory", "can't start new thread", "bad_alloc")
+
+
 class OneLineErrors(click.Group):
     """A group whose known mistakes, and warnings, are one line on standard error."""
 
@@ -70,6 +73,11 @@ class OneLineErrors(click.Group):
                 return super().invoke(ctx)
         except (ValueError, TypeError, OSError, ImportError) as error:
             click.echo(f"error: {' '.join(str(error).split())}", err=True)
+            ctx.exit(1)
+        except (MemoryError, RuntimeError) as error:
+            if not _is_about_memory(error):
+                raise
+            note("error: not enough memory; give fewer rows or columns, a smaller --batch-size, or more memory")
             ctx.exit(1)
 
 
@@ -84,6 +92,12 @@ def saying_if_interrupted(text: str) -> Iterator[None]:
         # `python -m sklar.cli` by that signal instead of with this code; running any such code makes it forget.
         exec("")
         click.get_current_context().exit(130)
+
+
+def _is_about_memory(error: BaseException) -> bool:
+    """Whether memory has run out: torch says so in words, also where a thread cannot be started for lack of it."""
+    said = str(error)
+    return isinstance(error, MemoryError) or any(sign in said for sign in OUT_OF_MEMORY)
 
 
 def _one_line_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

@@ -18,6 +18,7 @@ from sklar.estimators.parameters import CopulaParameters
 from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
 from sklar.explain import Explanation, explain
 from sklar.export.model_file import write_fitted
+from sklar.export.plain import plain_parameters
 from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.params import check_params
@@ -59,6 +60,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         """
         check_params(self)
         params, device = self.get_params(deep=False), resolve_device(self.device)
+        plain_parameters(params)  # what cannot be saved is refused before the work
         table = read_training_table(X, y, sample_weight, type(self).__name__, params.get("loss") == "cox")
         schema = Schema.of(table, params)
         k = self._features_per_row(schema.gating.gates)
@@ -152,7 +154,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
 
         Parameters
         ----------
-        row : a 1-d array, a pandas Series or a dict (columns by name, in any order), or a table of one row
+        row : a 1-d array or list, a pandas Series or a dict (values by name, in any order), or a table of one row
 
         Returns
         -------
@@ -189,7 +191,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         path : the file to write
         audit : run the audit (it trains small predictors: seconds to a minute); False leaves it out, an AuditReport is
             shown as it is
-        max_rows : rows in the page's table, at most, evenly spread; the page's numbers are of all rows
+        max_rows : rows in the page's table, at most (and so many that the page stays below 3 MB), evenly spread; the
+            page's numbers are of all rows
         title : of the page
 
         Returns

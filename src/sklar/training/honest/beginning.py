@@ -16,6 +16,7 @@ from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Selector, new_selector
 from sklar.training.honest.screening import Screened, screen
 from sklar.training.honest.settings import HonestSettings
+from sklar.training.penalty_path import LARGEST_PENALTY
 from sklar.training.tasks import Task
 
 
@@ -55,4 +56,4 @@ def log_penalties(predictors: FoldPredictors, settings: HonestSettings) -> Tenso
     unit = penalty_unit(predictors, settings.schedule.least_unit).clamp_min(1e-6).unsqueeze(1)
     if settings.penalty == "auto":
         return (unit * torch.tensor(settings.schedule.penalties, device=unit.device)).log()
-    return torch.full_like(unit, max(float(settings.penalty), 1e-8)).log()
+    return torch.full_like(unit, min(max(float(settings.penalty), 1e-8), LARGEST_PENALTY)).log()

@@ -27,6 +27,7 @@ from sklar.training.honest.group_lasso import shrink_inputs
 from sklar.training.honest.persuasion import PersuasionPrice
 from sklar.training.honest.predictors import FoldPredictors, teaching_masks
 from sklar.training.honest.scoring import Selector
+from sklar.training.penalty_path import HIGHEST_PRICE
 
 
 class PenaltyRange(NamedTuple):
@@ -209,6 +210,7 @@ class SelectorTraining:
         alpha, price = drawn.alpha, drawn.penalty
         if self.folds.gates.cost is not None:  # every feature has its own
             price = price * self.folds.gates.cost[index]
+        price = price.clamp_max(HIGHEST_PRICE)
         gradient = inward_only(price - gain, alpha.gather(-1, index), self.settings.score_bound)
         # every feature is flipped for a share K / d of the rows
         return torch.zeros_like(alpha).scatter(-1, index, gradient * (alpha.shape[-1] / index.shape[-1]))

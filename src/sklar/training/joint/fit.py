@@ -22,7 +22,7 @@ from sklar.training.engine.checkpoint import Checkpoint
 from sklar.training.engine.loop import LoopSettings, Record, train
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import generator_on, spawn_seeds
-from sklar.training.penalty_path import PathChoice, choose_penalty, penalty_grid
+from sklar.training.penalty_path import HIGHEST_PRICE, PathChoice, choose_penalty, penalty_grid
 from sklar.training.tasks import Task, joint_loss, mean_loss, noiseless_loss
 
 # What an estimator's parameter left at None stands for; the widths are the paper's.
@@ -96,7 +96,9 @@ def fit_replicas(
         shares = torch.bincount(rows.y, rows.weight, task.n_classes) / rows.weight.sum()
         model.predict.last.bias.data.copy_(shares.clamp_min(1e-12).log().expand_as(model.predict.last.bias))
     generator = generator_on(rows.x.device, seed)
-    price = torch.tensor(penalties, device=rows.x.device).unsqueeze(1)  # (R, 1)
+    price = torch.tensor(penalties, device=rows.x.device).clamp_max(HIGHEST_PRICE).unsqueeze(1)  # (R, 1)
+    if cost is not None:
+        cost = cost.clamp_max(HIGHEST_PRICE / max(float(price.min()), 1e-12))
 
     def step_loss(batch: Tensor) -> Tensor:
         weight = None if rows.weight is None else rows.weight[batch]
