@@ -65,6 +65,30 @@ def test_anything_else_is_a_bug_and_shows():
     assert isinstance(run(ZeroDivisionError()).exception, ZeroDivisionError)
 
 
+STOPPED = """
+import click
+from sklar.cli.shared import OneLineErrors
+
+@click.group(cls=OneLineErrors)
+def main():
+    pass
+
+@main.command()
+def act():
+    exec("raise KeyboardInterrupt")  # as in the code that a dataclass is made of
+
+main(["act"])
+"""
+
+
+def test_ctrl_c_in_code_that_was_a_string_ends_with_130_too(tmp_path):
+    """Python itself would end a module that it runs by the signal."""
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    command = [sys.executable, "-m", "stopped"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "interrupted: nothing was written\n")
+
+
 @pytest.mark.parametrize(
     "error",
     [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory"), RuntimeError("CUDA out of memory")],
