@@ -11,6 +11,7 @@ import sklar
 from tests.helpers import run_python
 
 EXPORTS = [
+    "CheckpointError",
     "CopulaRankerClassifier",
     "CopulaRankerRegressor",
     "CopulaSelectorClassifier",

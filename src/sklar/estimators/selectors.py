@@ -88,7 +88,8 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
         Epochs without a better held-out loss after which joint training stops.
     device : "auto", "cpu" or "cuda"
     random_state : int, RandomState or None
-        An int fixes the result, bit for bit on CPU.
+        An int fixes the result, bit for bit on a CPU; with objective="joint" only for the same number of threads
+        (`torch.set_num_threads`), since sums in another order round otherwise.
     verbose : bool
         Show a progress bar.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,14 @@ import numpy as np
 def plain(value: Any) -> Any:
     """A cell as JSON can hold it: a number, text, a truth value, or None where it is missing."""
     value = value.item() if isinstance(value, np.generic) else value
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or is_nan(value):
         return None
     return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def is_nan(value: Any) -> bool:
+    """Whether a number is none; decimals know it without being compared, which signals an error for some."""
+    return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)
 
 
 def said(value: Any) -> str:

@@ -20,6 +20,9 @@ MOST_COLUMNS = 200  # of the mask table: the most selected features
 MOST_LINKED = 40  # features on the map of links
 MOST_AVERAGED = 100  # rows whose correlation is averaged for it, where rows differ in theirs (joint training)
 MOST_GROUPS = 12  # classes with a column of their own in the table of features
+# Of the mask table, so that a page stays below 3 MB; and what a row and its cells take.
+MOST_BYTES = 2_500_000
+BYTES_OF_ROW, BYTES_OF_NUMBER, BYTES_OF_TEXT = 80, 11, 25
 SELECTED, SURELY = 1, 2  # bits of a cell's state
 
 
@@ -29,7 +32,7 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
     masks, predictions, target = dense(fitted.masks(everything)), fitted.predictions(everything), np.asarray(y)
     _require_one_target(target, predictions)
     groups, codes = _groups(target, classes)
-    shown_rows = spread_rows(len(masks), max_rows)
+    shown_rows = spread_rows(len(masks), min(max_rows, _rows_that_fit(masks, fitted.schema.encoding.has_text)))
     some = adapt(adapt(X).take(shown_rows))
     rows = everything[shown_rows]
     certainty = _certainty(fitted, rows)
@@ -64,6 +67,12 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
         "audit": None if audit is None else audit.to_dict(),
         "thresholds": {"sure": SURE, "linked": LINKED},
     }
+
+
+def _rows_that_fit(masks: np.ndarray, has_text: bool) -> int:
+    """Rows of the table that a page can hold: as many as `MOST_BYTES` are enough for."""
+    columns = min(MOST_COLUMNS, int(masks.any(axis=0).sum()))
+    return MOST_BYTES // (BYTES_OF_ROW + columns * (BYTES_OF_TEXT if has_text else BYTES_OF_NUMBER))
 
 
 def _require_one_target(target: np.ndarray, predictions: np.ndarray) -> None:
