@@ -47,6 +47,12 @@ def test_a_warning_is_one_line():
     assert CliRunner().invoke(main, ["act"]).stderr == "warning: two lines\n"
 
 
+def test_a_reader_that_has_gone_is_no_error():
+    result = run(BrokenPipeError(32, "Broken pipe"))
+    assert result.exit_code == 1
+    assert result.stderr == "working\n"
+
+
 @pytest.mark.parametrize("kind", [ValueError, TypeError, OSError, ImportError])
 def test_a_known_mistake_is_one_line(kind):
     result = run(kind("two\nlines"))

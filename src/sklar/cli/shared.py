@@ -71,6 +71,8 @@ class OneLineErrors(click.Group):
                 warnings.simplefilter("always", UserWarning)
                 warnings.showwarning = _one_line_warning
                 return super().invoke(ctx)
+        except BrokenPipeError:  # who read our output has gone: click ends quietly
+            raise
         except (ValueError, TypeError, OSError, ImportError) as error:
             click.echo(f"error: {' '.join(str(error).split())}", err=True)
             ctx.exit(1)
