@@ -45,7 +45,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         Parameters
         ----------
         X : table, (n, d): numpy, pandas, polars or pyarrow; numbers, booleans, categories or text, also missing
-            Where a value is missing later alone, that feature of that row is hidden. A column of none is never selected.
+            A value that is missing later alone is hidden; a column without any value is never selected.
             Or a sparse matrix of numbers (read as CSR), nothing in it missing.
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
         sample_weight : what each row counts, (n,), from 0: 2 is a row twice, 0 none; None is 1 for all
