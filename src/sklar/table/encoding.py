@@ -16,6 +16,7 @@ Between table and inputs stand *rows*: float64 (n, d), numbers as they are, cate
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -41,11 +42,12 @@ class Categories(NamedTuple):
     pooled: np.ndarray  # bool (d,): there are more than these
 
 
-def learn_categories(columns: list[Column]) -> tuple[Categories, np.ndarray]:
-    """The categories of a table's columns, and its rows."""
-    found = [_frequent(column) if column.is_text else (None, False) for column in columns]
-    categories = Categories(tuple(kept for kept, _ in found), np.array([rest for _, rest in found], dtype=bool))
-    return categories, _codes(columns, categories.of_column)
+def learn_categories(columns: list[Column], known: Categories | None = None) -> tuple[Categories, np.ndarray]:
+    """The categories of a table's columns, unless those of a larger table are `known`, and its rows."""
+    if known is None:
+        found = [_frequent(column) if column.is_text else (None, False) for column in columns]
+        known = Categories(tuple(kept for kept, _ in found), np.array([rest for _, rest in found], dtype=bool))
+    return known, _codes(columns, known.of_column)
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,11 @@ class Encoding:
         for j in np.flatnonzero([kept is not None for kept in categories]):
             scaling.centre[j], scaling.spread[j] = 0.0, _spread_of_codes(rows[:, j])
         return cls(scaling, _holds_nan(rows), categories, pooled)
+
+    @property
+    def found(self) -> Categories:
+        """The categories, as `learn_categories` gives them."""
+        return Categories(self.categories, self.pooled)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -155,10 +162,14 @@ class Encoding:
 
 
 def _frequent(column: Column) -> tuple[States, bool]:
-    """The categories to keep, sorted, and whether others are left."""
-    counts = Counter(value for value in column.values if value is not None)
+    """The categories of a column to keep, and whether others are left."""
+    return frequent(column.name, Counter(value for value in column.values if value is not None))
+
+
+def frequent(name: str, counts: Counter[Any]) -> tuple[States, bool]:
+    """Of categories that were counted those to keep, sorted, and whether others are left."""
     if not counts:
-        raise ValueError(f"column {column.name!r} has no value in any row; leave it out")
+        raise ValueError(f"column {name!r} has no value in any row; leave it out")
     kept = sorted(counts, key=lambda value: (-counts[value], str(value)))[:MOST_CATEGORIES]
     return tuple(sorted(kept, key=str)), len(counts) > len(kept)
 
@@ -189,7 +200,12 @@ def _holds_nan(X: Any) -> np.ndarray:
 
 
 def _spread_of_codes(codes: np.ndarray) -> float:
+    """The spread of a column of categories; NaN is one state."""
+    return spread_of_counts(np.unique(codes, return_counts=True)[1])
+
+
+def spread_of_counts(counts: Sequence[int] | np.ndarray) -> float:
     """sqrt(sum_c p_c (1 - p_c)): how much the indicators of all states together vary; 1 where there is one state."""
-    _, counts = np.unique(codes, return_counts=True)  # NaN is one state
-    shares = counts / len(codes)
-    return float(np.sqrt(1 - (shares**2).sum())) if len(counts) > 1 else 1.0
+    counts = np.asarray(counts)
+    shares = counts / counts.sum()
+    return float(np.sqrt(1 - (shares**2).sum())) if (counts > 0).sum() > 1 else 1.0

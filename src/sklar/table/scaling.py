@@ -34,10 +34,15 @@ class Scaling:
                 raise ValueError(f"column {names[j]!r} has no value in any row; leave it out")
             with np.errstate(over="ignore", invalid="ignore"):
                 centre[j], spread[j] = values.mean(dtype=np.float64), values.std(dtype=np.float64)
+        return cls.of_moments(centre, spread, X.shape[0], names)
+
+    @classmethod
+    def of_moments(cls, centre: np.ndarray, spread: np.ndarray, n_rows: int, names: list[str]) -> Scaling:
+        """The scaling by means and deviations; a deviation that is only rounding belongs to a constant column."""
         too_large = np.flatnonzero(~np.isfinite(spread) | ~np.isfinite(centre))
         if len(too_large):
             raise ValueError(f"column {names[too_large[0]]!r} has values too large to square; rescale it")
-        rounding = 10 * np.finfo(np.float64).eps * np.abs(centre) * np.sqrt(X.shape[0])
+        rounding = 10 * np.finfo(np.float64).eps * np.abs(centre) * np.sqrt(n_rows)
         return cls(centre, np.where(spread > rounding, spread, 1.0))
 
     def apply(self, X: np.ndarray, columns: slice | np.ndarray = EVERY) -> np.ndarray:
@@ -84,11 +89,15 @@ def _moments_by_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def require_finite(
-    X: Any, names: list[str], columns: slice | np.ndarray = EVERY, missing: np.ndarray | None = None
+    X: Any,
+    names: list[str],
+    columns: slice | np.ndarray = EVERY,
+    missing: np.ndarray | None = None,
+    first_row: int = 0,
 ) -> None:
     """Raise, naming the first of these columns that holds infinity, or NaN unless it may (`missing`, bool (d,)).
 
-    In a sparse table nothing may be missing.
+    In a sparse table nothing may be missing. `first_row` is the number of the first row, where X is part of a table.
     """
     if sparse.issparse(X):
         X = X.tocsc()[:, columns]
@@ -106,7 +115,8 @@ def require_finite(
         bad = np.flatnonzero(np.isinf(X[:, j]) if may_miss else ~np.isfinite(X[:, j]))
         if len(bad):
             fitted = missing is not None and bool(np.isnan(X[bad[0], j]))
-            _refuse(X[bad[0], j], names[j], bad[0], "it had no missing value in fit" if fitted else "X must be finite")
+            why = "it had no missing value in fit" if fitted else "X must be finite"
+            _refuse(X[bad[0], j], names[j], first_row + bad[0], why)
 
 
 def _refuse(value: float, name: str, row: int, why: str = "X must be finite") -> None:

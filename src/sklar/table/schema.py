@@ -49,10 +49,13 @@ class Schema:
     gating: Gating  # which columns the network reads, and the gates that open them
 
     @classmethod
-    def of(cls, table: TrainingTable, params: dict[str, Any]) -> Schema:
-        """The schema of a training table: all its columns, but for those that the parameters forbid."""
+    def of(cls, table: TrainingTable, params: dict[str, Any], encoding: Encoding | None = None) -> Schema:
+        """The schema of a training table: all its columns, but for those that the parameters forbid.
+
+        An `encoding` that was learned from more rows than the table has replaces the table's own.
+        """
         names = list(table.names)
-        encoding = Encoding.of(table.rows, names, table.categories)
+        encoding = encoding or Encoding.of(table.rows, names, table.categories)
         encoding.require_room(table.rows.shape[0], names)
         gating = Gating.of(params, names, encoding.widths())
         return cls(table.owner, table.names, table.labels, encoding, gating)
@@ -147,8 +150,13 @@ class Schema:
             raise ValueError(f"the feature names should be those of fit, in their order: {known}; got {got}")
 
 
-def read_training_table(X: Any, y: Any, sample_weight: Any, owner: str, survival: bool = False) -> TrainingTable:
-    """A table, its target and what rows count, checked; `survival` is a target of events and times."""
+def read_training_table(
+    X: Any, y: Any, sample_weight: Any, owner: str, survival: bool = False, known: Categories | None = None
+) -> TrainingTable:
+    """A table, its target and what rows count, checked; `survival` is a target of events and times.
+
+    Categories are those of the table, unless those of a larger one are `known`.
+    """
     X, y, weight = without_zeros(X, y, weights_of_rows(sample_weight, X))
     table = adapt(X)
     columns, pairs = table.columns(), survival and y is not None
@@ -156,7 +164,7 @@ def read_training_table(X: Any, y: Any, sample_weight: Any, owner: str, survival
     if columns is None:
         rows, y = _read_numbers(table, y, owner, pairs)
     else:
-        categories, rows, y = _read_columns(table, columns, y, owner, pairs)
+        categories, rows, y = _read_columns(table, columns, y, owner, pairs, known)
     rows, y, weight = arranged(rows, y, weight)
     names = table.names or [f"x{j}" for j in range(rows.shape[1])]
     return TrainingTable(owner, tuple(names), table.labels, categories, rows, y, weight)
@@ -173,13 +181,13 @@ def _read_numbers(table: Table, y: Any, owner: str, pairs: bool) -> tuple[Any, n
 
 
 def _read_columns(
-    table: Table, columns: list[Column], y: Any, owner: str, pairs: bool
+    table: Table, columns: list[Column], y: Any, owner: str, pairs: bool, known: Categories | None
 ) -> tuple[Categories, np.ndarray, np.ndarray]:
     """Any other table, column by column."""
     if not isinstance(table, NamedColumns):
         validate_data(_checks(owner), table.native, y, skip_check_array=True)
     check_consistent_length(columns[0].values, y)
-    categories, rows = learn_categories(columns)
+    categories, rows = learn_categories(columns, known)
     if pairs:
         return categories, check_array(rows, estimator=owner, **UNCHECKED), np.asarray(y)
     rows, y = check_X_y(rows, y, multi_output=_is_wide(y), estimator=owner, **UNCHECKED)

@@ -1,0 +1,193 @@
+"""Tables that need not fit in memory: Parquet and Arrow files, folders and patterns of them, Arrow datasets, DuckDB
+queries. They are read batch by batch, in bounded memory, and never whole.
+"""
+
+from __future__ import annotations
+
+import glob
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sklar.table.files import TableError
+
+BATCH_ROWS = 65_536  # read at a time
+AHEAD = 2  # batches read ahead of the one in use
+FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc"}
+
+
+def open_source(X: Any) -> Source | None:
+    """The source that X names or is: a path, a folder, a pattern, an Arrow dataset, a DuckDB relation; else None.
+
+    Examples
+    --------
+    >>> import pyarrow, pyarrow.dataset
+    >>> open_source(pyarrow.dataset.dataset(pyarrow.table({"a": [1, 2]}))).n_rows
+    2
+    >>> open_source([[1.0, 2.0]]) is None
+    True
+    """
+    if isinstance(X, Source):
+        return X
+    if isinstance(X, str | PathLike):
+        return ArrowSource(_dataset(str(X)), str(X))
+    package = type(X).__module__.split(".")[0]
+    if package == "pyarrow" and hasattr(X, "to_batches") and hasattr(X, "scanner"):
+        return ArrowSource(X, "the dataset")
+    if package in ("duckdb", "_duckdb") and hasattr(X, "to_arrow_reader"):
+        return QuerySource(X)
+    return None
+
+
+class Source(ABC):
+    """Named columns of rows that are read in batches, any number of times."""
+
+    def __init__(self, name: str, columns: Sequence[str]) -> None:
+        self.name, self.columns = name, list(columns)
+        repeated = next((column for column in self.columns if self.columns.count(column) > 1), None)
+        if repeated is not None:
+            raise TableError(f"{name}: column {repeated!r} stands in it more than once; rename one")
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """How many rows it has."""
+
+    @abstractmethod
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        """Arrow tables of consecutive rows."""
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """All rows in order, as Arrow tables of some columns (None: all); none of them is empty."""
+        wanted = self.columns if columns is None else list(columns)
+        self.require(wanted)
+        import pyarrow
+
+        try:
+            yield from (table for table in self._tables(wanted) if table.num_rows)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise TableError(f"{self.name}: cannot be read ({error})") from error
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Raise for a column that is not there."""
+        for column in columns:
+            if column not in self.columns:
+                known = ", ".join(self.columns[:10]) + (", ..." if len(self.columns) > 10 else "")
+                raise TableError(f"{self.name} has no column {column!r}; it has {known}")
+
+    def sample(self, size: int, seed: int, columns: Sequence[str] | None = None) -> Any:
+        """`size` rows drawn uniformly without replacement, in their order, as one Arrow table; all where fewer."""
+        sampler = Sampler(self.n_rows, size, seed)
+        for table in self.batches(columns):
+            sampler.add(table)
+        return sampler.table()
+
+
+class ArrowSource(Source):
+    """An Arrow dataset."""
+
+    def __init__(self, dataset: Any, name: str) -> None:
+        super().__init__(name, dataset.schema.names)
+        self.dataset = dataset
+
+    @property
+    def n_rows(self) -> int:
+        """From the files' metadata, where they have it."""
+        return self.dataset.count_rows()
+
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        import pyarrow
+
+        given = {"batch_size": BATCH_ROWS, "batch_readahead": AHEAD, "fragment_readahead": 1}
+        for batch in self.dataset.to_batches(columns=columns, **given):
+            yield pyarrow.Table.from_batches([batch])
+
+
+class QuerySource(Source):
+    """A DuckDB relation: `duckdb.sql("select ...")`. DuckDB keeps the order of rows unless it is told not to."""
+
+    def __init__(self, relation: Any) -> None:
+        super().__init__("the query", relation.columns)
+        self.relation = relation
+
+    @property
+    def n_rows(self) -> int:
+        """Counted by a query of its own."""
+        return self.relation.aggregate("count(*)").fetchall()[0][0]
+
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        import pyarrow
+
+        chosen = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+        for batch in self.relation.project(chosen).to_arrow_reader(BATCH_ROWS):
+            yield pyarrow.Table.from_batches([batch])
+
+
+class Sampler:
+    """A uniform sample without replacement of rows that pass by: every row gets a random key, the smallest stay."""
+
+    def __init__(self, n_rows: int, size: int, seed: int) -> None:
+        self.size, self.rng, self.is_partial = size, np.random.default_rng(seed), size < n_rows
+        # Keys below this are so many as are wanted, and six standard deviations more: there is no need to keep others.
+        self.cutoff = 1.0 if size >= n_rows else min(1.0, (size + 6 * size**0.5) / n_rows)
+        self.parts: list[Any] = []
+        self.keys: list[np.ndarray] = []
+
+    def add(self, table: Any) -> None:
+        """Look at the next rows."""
+        keys = self.rng.random(table.num_rows)
+        kept = np.flatnonzero(keys < self.cutoff)
+        self.keys.append(keys[kept])
+        self.parts.append(table if len(kept) == table.num_rows else table.take(kept))
+
+    def table(self, size: int | None = None) -> Any:
+        """The sample, or fewer of its rows: a uniform sample again."""
+        import pyarrow
+
+        size = self.size if size is None else min(size, self.size)
+        if not self.parts:
+            raise TableError("the table has no rows")
+        together, keys = pyarrow.concat_tables(self.parts), np.concatenate(self.keys)
+        if len(keys) <= size:
+            return together
+        return together.take(np.sort(np.argpartition(keys, size)[:size]))
+
+
+def _dataset(path: str) -> Any:
+    """Files as one Arrow dataset."""
+    try:
+        import pyarrow
+        import pyarrow.dataset
+    except ImportError as error:
+        raise TableError('Parquet and Arrow files need pyarrow: pip install "sklar[parquet]"') from error
+    files = _files(path)
+    kinds = {FORMATS.get(Path(file).suffix.lower()) for file in files}
+    if kinds - set(FORMATS.values()):
+        hint = "read a CSV with pandas, or with duckdb.sql(\"select * from 'file.csv'\")"
+        raise TableError(f"{path}: the ending must be .parquet, .arrow or .feather; {hint}")
+    if len(kinds) > 1:
+        raise TableError(f"{path}: has both Parquet and Arrow files; name those of one kind")
+    try:
+        where = path if Path(path).is_dir() else None
+        given = {"partitioning": "hive", "partition_base_dir": where} if where else {}
+        return pyarrow.dataset.dataset(files, format=kinds.pop(), **given)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise TableError(f"{path}: not a table of Parquet or Arrow files ({error})") from error
+
+
+def _files(path: str) -> list[str]:
+    """The files of a folder, also inside it, or of a pattern; hidden ones apart."""
+    if Path(path).is_dir():
+        inside = (p for p in Path(path).rglob("*") if p.suffix.lower() in FORMATS and not p.name.startswith((".", "_")))
+        files = sorted(str(p) for p in inside)
+    elif Path(path).is_file():
+        return [path]
+    else:
+        files = sorted(glob.glob(path, recursive=True))
+    if not files:
+        raise TableError(f"{path}: no such file" if not Path(path).is_dir() else f"{path}: no Parquet or Arrow file")
+    return files

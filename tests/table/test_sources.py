@@ -1,0 +1,123 @@
+"""Sources give all rows, in order, in bounded batches; samples of them are uniform; mistakes name the file or column."""
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+from scipy import stats
+
+from sklar.table.files import TableError
+from sklar.table.sources import BATCH_ROWS, Sampler, open_source
+from tests.helpers import assert_plausible
+
+
+def numbers(n=10):
+    return pa.table({"a": np.arange(n), "b": np.arange(n) / 2})
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Three files of ten rows, small row groups, a hidden file beside them."""
+    whole = numbers(30)
+    for part in range(3):
+        pq.write_table(whole.slice(10 * part, 10), tmp_path / f"part-{part}.parquet", row_group_size=4)
+    (tmp_path / "_notes.parquet").write_bytes(b"not a table")
+    return tmp_path
+
+
+def rows_of(source, columns=None):
+    return pa.concat_tables(source.batches(columns))
+
+
+@pytest.mark.parametrize("kind", ["folder", "pattern", "file", "dataset", "query", "arrow", "path"])
+def test_every_kind_of_source_gives_all_rows_in_order(folder, kind, tmp_path):
+    whole = numbers(30)
+    pq.write_table(whole, tmp_path / "all.pq.parquet")
+    with pa.OSFile(str(tmp_path / "all.arrow"), "wb") as file, pa.ipc.new_file(file, whole.schema) as writer:
+        writer.write_table(whole)
+    (tmp_path / "all.arrow").rename(tmp_path.parent / f"{tmp_path.name}.arrow")
+    (tmp_path / "all.pq.parquet").rename(tmp_path.parent / f"{tmp_path.name}.parquet")
+    given = {
+        "folder": str(folder),
+        "pattern": f"{folder}/part-*.parquet",
+        "file": str(tmp_path.parent / f"{tmp_path.name}.parquet"),
+        "arrow": str(tmp_path.parent / f"{tmp_path.name}.arrow"),
+        "path": folder,
+        "dataset": pa.dataset.dataset(whole),
+        "query": duckdb.sql(f"select * from '{folder}/part-*.parquet'"),
+    }[kind]
+    source = open_source(given)
+    assert (source.n_rows, source.columns) == (30, ["a", "b"])
+    assert rows_of(source).to_pydict() == whole.to_pydict()
+    assert rows_of(source, ["b"]).to_pydict() == whole.select(["b"]).to_pydict()  # and a second time
+
+
+def test_batches_are_bounded():
+    source = open_source(pa.dataset.dataset(numbers(3 * BATCH_ROWS)))
+    assert max(table.num_rows for table in source.batches()) <= BATCH_ROWS
+
+
+def test_a_hive_folder_has_its_partition_as_a_column(tmp_path):
+    pa.dataset.write_dataset(
+        pa.table({"year": [1, 1, 2], "a": [5, 6, 7]}),
+        tmp_path,
+        format="parquet",
+        partitioning=pa.dataset.partitioning(pa.schema([("year", pa.int32())]), flavor="hive"),
+    )
+    assert rows_of(open_source(tmp_path)).to_pydict() == {"a": [5, 6, 7], "year": [1, 1, 2]}
+
+
+@pytest.mark.parametrize("table", [np.zeros((2, 2)), [[1.0]], {"a": np.zeros(2)}, pa.table({"a": [1]}), None])
+def test_tables_in_memory_are_no_sources(table):
+    assert open_source(table) is None
+
+
+def test_mistakes_are_named(tmp_path):
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    pq.write_table(numbers(), tmp_path / "good.parquet")
+    (tmp_path / "none").mkdir()
+    with pytest.raises(TableError, match=r"nowhere\.parquet: no such file"):
+        open_source(tmp_path / "nowhere.parquet")
+    with pytest.raises(TableError, match=r"none: no Parquet or Arrow file"):
+        open_source(tmp_path / "none")
+    with pytest.raises(TableError, match=r"a\.csv: the ending must be .*duckdb"):
+        open_source(tmp_path / "a.csv")
+    with pytest.raises(TableError, match=r"broken\.parquet: not a table"):
+        open_source(tmp_path / "broken.parquet")
+    with pytest.raises(TableError, match=r"good\.parquet has no column 'c'; it has a, b"):
+        list(open_source(tmp_path / "good.parquet").batches(["c"]))
+
+
+def test_a_file_cut_short_while_it_is_read_is_named(tmp_path):
+    pq.write_table(numbers(1000), tmp_path / "t.parquet")
+    source = open_source(tmp_path / "t.parquet")
+    (tmp_path / "t.parquet").write_bytes(b"gone")
+    with pytest.raises(TableError, match=r"t\.parquet: cannot be read"):
+        list(source.batches())
+
+
+def test_a_sample_has_its_size_and_order_and_is_of_the_seed():
+    source = open_source(pa.dataset.dataset(numbers(1000)))
+    first, again, other = (source.sample(50, seed).column("a").to_numpy() for seed in (0, 0, 1))
+    assert len(first) == 50
+    assert (np.diff(first) > 0).all()
+    assert (first == again).all()
+    assert (first != other).any()
+    assert source.sample(5000, 0).num_rows == 1000
+
+
+def test_samples_are_uniform():
+    """Chi-square of how often each of 40 rows is drawn; false alarms as in `assert_plausible`."""
+    drawn, table = np.zeros(40), numbers(40)
+    for seed in range(2000):
+        sampler = Sampler(40, 10, seed)
+        for part in (table.slice(0, 7), table.slice(7)):
+            sampler.add(part)
+        drawn[sampler.table().column("a").to_numpy()] += 1
+    # draws without replacement vary less than a multinomial: by the factor (1 - 10/40) n / (n - 1)
+    statistic = ((drawn - 500) ** 2 / 500).sum() / ((1 - 10 / 40) * 40 / 39)
+    assert_plausible(stats.chi2.sf(statistic, 39))
+    assert_plausible(stats.chi2.cdf(statistic, 39))
