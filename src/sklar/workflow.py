@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.table.files import Table, TableError, read_table, require_format, require_writable, write_table
+from sklar.scale.disk import Asked, Learned, some_rows, streamed, target_column, to_learn
+from sklar.table.files import Table, TableError, require_format, require_writable
+from sklar.table.writing import write_blocks
 
 if TYPE_CHECKING:
     from sklar.audit import AuditReport
@@ -41,30 +43,23 @@ def fit_file(
     model), `sql` a DuckDB query in which the file is `data`. `echo` gets progress in lines of text, `tell`
     the result as plain values.
     """
-    as_text = set(text)
-    table = read_table(data, as_text, sql)
     require_writable(out, data)
     targets = [target] if isinstance(target, str) else list(target)
-    ignored = {*ignore, *(name for name in (sample_weight, event) if name is not None)}
-    for name in (*targets, *sorted(ignored), *sorted(as_text)):
-        table.column(name)
-    said = ", ".join(map(repr, targets))
-    names = [name for name in table.columns if name not in targets and name not in ignored]
-    if not names:
-        raise TableError(f"{table.source} has no columns besides the target {said}")
-    X, y = table.features(names, as_text), _targets(table, targets, event)
+    beside = [name for name in (sample_weight, event) if name is not None]
+    asked = Asked(targets, sample_weight, event, {*ignore, *beside}, set(text))
+    learned = to_learn(data, sql, asked)
     if event is not None:
         params["loss"] = "cox"
     if "loss" in params:
         task = "regression"
+    said = ", ".join(map(repr, targets))
     if task == "auto":
-        task = guess_task(y)
+        task = guess_task(learned.y)
         echo(f"target {said} looks like {task} (say --task to decide)")
-    if task == "regression" and event is None and not np.issubdtype(y.dtype, np.number):
-        raise TableError(f"{table.source}: the target {said} is text, which --task regression cannot use")
-    weight = None if sample_weight is None else table.matrix([sample_weight])[:, 0]
-    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(X, y, weight)
-    summary = _summary(estimator.fitted_, X)
+    if task == "regression" and event is None and not np.issubdtype(learned.y.dtype, np.number):
+        raise TableError(f"{data}: the target {said} is text, which --task regression cannot use")
+    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(**learned.words)
+    summary = _summary(estimator.fitted_, learned)
     _summarise(summary, echo)
     estimator.save(out)
     echo(f"wrote {out}")
@@ -75,13 +70,23 @@ def fit_file(
 def answer_file(what: str, model: str, data: str, out: str, sql: str | None = None) -> int:
     """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows."""
     require_format(out)
-    estimator, _, X = _model_and_table(model, data, sql)
+    source = streamed(data) if sql is None else None
+    fitted = _load(model).fitted_
     require_writable(out, data, model)
-    if what == "rank" and estimator.fitted_.k is None:
+    if what == "rank" and fitted.k is None:
         raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
-    answer = _ANSWERS[what](estimator.fitted_, X)
-    write_table(out, answer)
-    return len(next(iter(answer.values())))
+    tables = [_model_and_table(model, data, sql)[2]] if source is None else source.batches(fitted.schema.names)
+    n_rows = 0
+
+    def answers() -> Iterator[dict[str, np.ndarray]]:
+        nonlocal n_rows
+        for X in tables:
+            answer = _ANSWERS[what](fitted, X)
+            n_rows += len(next(iter(answer.values())))
+            yield answer
+
+    write_blocks(out, answers())
+    return n_rows
 
 
 def audit_file(
@@ -102,6 +107,10 @@ def audit_file(
 
 def explain_file(model: str, data: str, row: int, sql: str | None = None) -> Explanation:
     """What a saved model says about one row of a table on disk; rows count from 0."""
+    source = streamed(data) if sql is None else None
+    if source is not None:
+        estimator = _load(model)
+        return estimator.explain(source.row(row, estimator.fitted_.schema.names))
     estimator, table, X = _model_and_table(model, data, sql)
     n_rows = len(next(iter(table.columns.values())))
     if not 0 <= row < n_rows:
@@ -180,41 +189,22 @@ def _estimator_class(task: str, ranker: bool) -> Any:
 
 
 def _model_and_table(model: str, data: str, sql: str | None) -> tuple[Any, Table, dict[str, np.ndarray]]:
-    """A saved model, a table on disk, and the model's columns of it: text where they were text in fit."""
-    from sklar.estimators import load
-
-    estimator = load(model)
+    """A saved model, a table on disk (a sample of a streamed one), and its columns: text where they were so in fit."""
+    estimator = _load(model)
     schema = estimator.fitted_.schema
-    table = read_table(data, schema.text_columns, sql)
+    table = some_rows(data, schema.text_columns, sql)
     return estimator, table, table.features(schema.names, schema.text_columns)
 
 
-def _targets(table: Table, names: list[str], event: str | None) -> np.ndarray:
-    """One target (n,), several (n, targets), or an event and its time."""
-    if event is not None:
-        seen, time = _target(table, event), _target(table, names[0])
-        if len(names) > 1 or not np.isin(seen.astype(str), ("0", "1", "0.0", "1.0", "True", "False")).all():
-            raise TableError(f"{table.source}: --event takes a column of 0 and 1 (or True and False) and one target")
-        if not np.issubdtype(time.dtype, np.number):
-            raise TableError(f"{table.source}: the target {names[0]!r} is text, and should be a time")
-        pairs = np.empty(len(time), dtype=[("event", bool), ("time", float)])
-        pairs["event"], pairs["time"] = np.isin(seen.astype(str), ("1", "1.0", "True")), time
-        return pairs
-    columns = [_target(table, name) for name in names]
-    return columns[0] if len(columns) == 1 else np.column_stack(columns)
+def _load(model: str) -> Any:
+    from sklar.estimators import load
 
-
-def _target(table: Table, name: str) -> np.ndarray:
-    y = table.column(name)
-    missing = [v is None or v != v or v == "" for v in y.tolist()]
-    if any(missing):
-        raise TableError(f"{table.source}: the target {name!r} is missing in row {missing.index(True)}")
-    return y if np.issubdtype(y.dtype, np.number) else y.astype(str)
+    return load(model)
 
 
 def _known_target(fitted: FittedModel, table: Table, name: str) -> np.ndarray:
     """The target of rows to judge a model by: numbers for values, and of the classes' kind for classes."""
-    y = _target(table, name)
+    y = target_column(table, name)
     classes = fitted.target.classes
     if classes is None and not np.issubdtype(y.dtype, np.number):
         raise TableError(f"{table.source}: the target {name!r} is text, but the model predicts numbers")
@@ -224,13 +214,13 @@ def _known_target(fitted: FittedModel, table: Table, name: str) -> np.ndarray:
     return y
 
 
-def _summary(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, Any]:
+def _summary(fitted: FittedModel, learned: Learned) -> dict[str, Any]:
     """What a fit found, as plain values; shares are of the rows, in percent."""
-    selected, names = fitted.masks(fitted.read(X)), fitted.schema.names
+    selected, names = fitted.masks(fitted.read(learned.shown())), fitted.schema.names
     shares = 100 * selected.mean(axis=0)
     return {
         "model": fitted.name,
-        "n_rows": len(selected),
+        "n_rows": learned.n_rows,
         "n_features": len(names),
         "penalty": float(fitted.penalty),
         "path": fitted.path,

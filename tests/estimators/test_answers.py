@@ -43,7 +43,11 @@ def test_a_stream_is_what_memory_gives(model, method, monkeypatch):
     table = pa.Table.from_batches(batches)
     assert table.column_names == answer_names(model.fitted_, QUESTIONS[method])
     expected = np.asarray(getattr(model, method)(as_table(X)))
-    assert (table.to_pandas().to_numpy() == expected.reshape(len(X), -1)).all()
+    answer = table.to_pandas().to_numpy().reshape(expected.shape)
+    if expected.dtype == float:  # blocks of other sizes are summed in another order
+        np.testing.assert_allclose(answer, expected, rtol=1e-12)
+    else:
+        assert (answer == expected).all()
 
 
 def test_names_of_answers(model):
@@ -61,7 +65,8 @@ def test_a_model_of_columns_without_names_knows_them_by_number():
     X, value = toy_rows()
     model = quick(CopulaSelectorRegressor).fit(X, value)
     table = pa.table({f"x{j}": X[:, j] for j in range(5)})
-    assert (model.predict(pa.dataset.dataset(table)).read_all()["prediction"].to_numpy() == model.predict(X)).all()
+    found = model.predict(pa.dataset.dataset(table)).read_all()["prediction"].to_numpy()
+    np.testing.assert_allclose(found, model.predict(X), rtol=1e-12)
 
 
 def test_mistakes_show_at_once(model):

@@ -1,4 +1,4 @@
-"""Sources give all rows, in order, in bounded batches; samples of them are uniform; mistakes name the file or column."""
+"""Sources give all rows in order, in bounded batches; samples are uniform; mistakes name the file or column."""
 
 import duckdb
 import numpy as np

@@ -9,11 +9,11 @@ import click
 
 from sklar.cli.config import config_option
 from sklar.cli.params import constructor_options
-from sklar.cli.shared import AS_JSON, PATH, SQL, note, print_json, silent
+from sklar.cli.shared import AS_JSON, PATH, SQL, TABLE, note, print_json, silent
 
 
 @click.command()
-@click.argument("data", type=PATH)
+@click.argument("data", type=TABLE)
 @click.option("--target", required=True, multiple=True, help="Column to predict; may be repeated.")
 @click.option("--event", help="Column that says whether the event was seen; the target is its time (makes --loss cox).")
 @click.option("--out", required=True, type=PATH, help="Model file to write.")
@@ -40,7 +40,7 @@ def fit(
     as_json: bool,
     **params: Any,
 ) -> None:
-    """Learn from DATA (CSV, Parquet or Arrow) and write a model file.
+    """Learn from DATA (CSV, Parquet or Arrow; or a folder or a pattern of such files) and write a model file.
 
     Text is categories; an empty cell is a missing value, which is a state of its own.
 
@@ -48,6 +48,7 @@ def fit(
     sklar fit train.csv --target y --out model.sklar
     sklar fit train.parquet --target price --ignore id --out model.sklar --k 5
     sklar fit train.csv --config run.toml
+    sklar fit folder/ --target y --out model.sklar
     sklar fit shop.duckdb --sql "select * from orders where year = 2024" --target y --out model.sklar
     """
     from sklar.workflow import fit_file
@@ -62,7 +63,7 @@ def _answers(name: str, text: str) -> click.Command:
 
     @click.command(name=name, help=text)
     @click.argument("model", type=PATH)
-    @click.argument("data", type=PATH)
+    @click.argument("data", type=TABLE)
     @click.option("--out", required=True, type=PATH, help="Table to write, .csv, .parquet or .arrow.")
     @SQL
     @AS_JSON
@@ -103,7 +104,7 @@ predict = _answers(
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.argument("data", type=PATH)
+@click.argument("data", type=TABLE)
 @click.option("--target", required=True, help="Column that the model predicts.")
 @click.option(
     "--refits", default=0, show_default=True, type=click.IntRange(0), help="Models to train anew and compare."
@@ -126,7 +127,7 @@ def audit(model: str, data: str, target: str, refits: int, sql: str | None, as_j
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.argument("data", type=PATH)
+@click.argument("data", type=TABLE)
 @click.option("--row", required=True, type=int, help="Which row of DATA, from 0.")
 @SQL
 @AS_JSON
@@ -145,7 +146,7 @@ def explain(model: str, data: str, row: int, sql: str | None, as_json: bool) -> 
 
 @click.command()
 @click.argument("model", type=click.Path())
-@click.argument("data", type=PATH, required=False)
+@click.argument("data", type=TABLE, required=False)
 @click.option("--target", help="Column that the model predicts.")
 @click.option("--out", default="report.html", show_default=True, type=PATH, help="Page to write.")
 @click.option("--audit/--no-audit", default=True, show_default=True, help="Check for leaks too: takes longer.")

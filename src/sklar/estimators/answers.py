@@ -16,7 +16,6 @@ from sklar.fitted import FittedModel
 from sklar.table.adapter import adapt
 from sklar.table.files import TableError
 from sklar.table.sources import Source, open_source
-from sklar.table.sparse import dense
 
 LIKE_TABLE = ("masks", "selection_proba", "votes")  # a DataFrame in gives a DataFrame out
 
@@ -60,7 +59,7 @@ def answer_names(fitted: FittedModel, what: str) -> list[str]:
 def block_answer(fitted: FittedModel, what: str, table: Any) -> dict[str, np.ndarray]:
     """The answer about the rows of one Arrow table, as named columns."""
     by_position = fitted.schema.labels == "position"
-    answer = dense(getattr(fitted, what)(fitted.read(adapt(table).dense() if by_position else table)))
+    answer = getattr(fitted, what)(fitted.read(adapt(table).dense() if by_position else table))
     columns = answer.reshape(len(answer), -1).T
     return dict(zip(answer_names(fitted, what), columns, strict=True))
 

@@ -12,8 +12,12 @@ from sklar.fitted import FittedModel
 class Exports:
     """The ways out of an estimator; `export` has them as functions of a `FittedModel`."""
 
-    _fitted: FittedModel
     get_params: Any
+
+    @property
+    def _fitted(self) -> FittedModel:
+        """The fitted model, which the estimator has."""
+        raise NotImplementedError
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one file that `sklar.load` reads without running code."""

@@ -174,6 +174,7 @@ def _require_targets(source: Source, table: Any, targets: list[str], first_row: 
 def _target_of(sample: Any, targets: list[str], survival: bool) -> np.ndarray:
     """One target (n,), several (n, targets), or of times the columns of the event and the time, in this order."""
     columns = [np.asarray(sample.column(name).to_numpy()) for name in targets]
+    columns = [column.astype(str) if column.dtype == object else column for column in columns]
     if survival:
         if len(columns) != 2:
             raise ValueError('loss="cox" needs two columns: target=["event", "time"]')

@@ -14,8 +14,6 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from sklar.atomic import replacing
-
 FORMATS = (".csv", ".parquet", ".arrow", ".feather")
 # In a column of numbers these cells are missing; in a column of text only an empty cell is.
 MISSING = frozenset(("", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "NaN", "nan"))
@@ -97,7 +95,7 @@ def read_table(path: str | Path, text: Collection[str] = (), sql: str | None = N
     path = Path(path)
     if sql is not None:
         return _with_rows(Table(str(path), _query(path, sql), is_typed=True))
-    suffix = _format_of(path)
+    suffix = format_of(path)
     if not path.is_file():
         raise TableError(f"{path}: no such file")
     columns = _read_csv(path, text) if suffix == ".csv" else _read_arrow(path)
@@ -108,14 +106,6 @@ def _with_rows(table: Table) -> Table:
     if not table.columns or not len(next(iter(table.columns.values()))):
         raise TableError(f"{table.source} has no rows")
     return table
-
-
-def write_table(path: str | Path, columns: dict[str, np.ndarray]) -> None:
-    """Write named columns as .csv or .parquet, by the file's ending; whole, or what was there before stays."""
-    path = Path(path)
-    write = {".csv": _write_csv, ".parquet": _write_parquet}.get(_format_of(path), _write_feather)
-    with replacing(path) as part:
-        write(part, columns)
 
 
 def require_writable(path: str | Path, *inputs: str | Path) -> None:
@@ -140,11 +130,12 @@ def require_writable(path: str | Path, *inputs: str | Path) -> None:
 
 def require_format(path: str | Path) -> None:
     """Raise unless the file's ending is one that can be written."""
-    if _format_of(Path(path)) != ".csv":
-        _arrow()
+    if format_of(Path(path)) != ".csv":
+        arrow_modules()
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path) -> str:
+    """The ending of a table's file."""
     if path.suffix.lower() not in FORMATS:
         raise TableError(f"{path}: the ending must be .csv or .parquet (or .arrow, .feather)")
     return path.suffix.lower()
@@ -191,13 +182,6 @@ def _bounded_lines(path: Path, file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _write_csv(path: Path, columns: dict[str, np.ndarray]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
-
-
 def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
@@ -224,7 +208,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _read_arrow(path: Path) -> dict[str, np.ndarray]:
-    arrow, parquet = _arrow()
+    arrow, parquet = arrow_modules()
     what = "Parquet" if path.suffix.lower() == ".parquet" else "Arrow"
     try:
         if what == "Parquet":
@@ -236,10 +220,10 @@ def _read_arrow(path: Path) -> dict[str, np.ndarray]:
     except (arrow.ArrowException, OSError) as error:
         raise TableError(f"{path}: not {'a Parquet' if what == 'Parquet' else 'an Arrow'} file ({error})") from error
     _refuse_repeated(path, table.column_names)
-    return _numpy_columns(table)
+    return numpy_columns(table)
 
 
-def _numpy_columns(table: Any) -> dict[str, np.ndarray]:
+def numpy_columns(table: Any) -> dict[str, np.ndarray]:
     """An Arrow table's columns as numpy arrays."""
     return {name: np.asarray(column.to_numpy()) for name, column in zip(table.column_names, table.columns, strict=True)}
 
@@ -266,22 +250,11 @@ def _query(path: Path, sql: str) -> dict[str, np.ndarray]:
     except duckdb.Error as error:
         raise TableError(f"{path}: the query failed ({error})") from error
     _refuse_repeated(path, table.column_names)
-    return _numpy_columns(table)
+    return numpy_columns(table)
 
 
-def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
-    arrow, parquet = _arrow()
-    parquet.write_table(arrow.table(columns), path)
-
-
-def _write_feather(path: Path, columns: dict[str, np.ndarray]) -> None:
-    arrow, _ = _arrow()
-    table = arrow.table(columns)
-    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
-
-
-def _arrow() -> tuple[Any, Any]:
+def arrow_modules() -> tuple[Any, Any]:
+    """pyarrow and its Parquet."""
     try:
         import pyarrow
         import pyarrow.ipc

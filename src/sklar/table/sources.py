@@ -4,9 +4,12 @@ queries. They are read batch by batch, in bounded memory, and never whole.
 
 from __future__ import annotations
 
+import copy
 import glob
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,6 @@ import numpy as np
 from sklar.table.files import TableError
 
 BATCH_ROWS = 65_536  # read at a time
-AHEAD = 2  # batches read ahead of the one in use
 FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc"}
 
 
@@ -61,14 +63,14 @@ class Source(ABC):
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         """Arrow tables of consecutive rows."""
 
-    def batches(self, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    def batches(self, columns: Sequence[str] | None = None) -> Generator[Any]:
         """All rows in order, as Arrow tables of some columns (None: all); none of them is empty."""
         wanted = self.columns if columns is None else list(columns)
         self.require(wanted)
         import pyarrow
 
         try:
-            yield from (table for table in self._tables(wanted) if table.num_rows)
+            yield from _ahead(table for table in self._tables(wanted) if table.num_rows)
         except (pyarrow.ArrowException, OSError) as error:
             raise TableError(f"{self.name}: cannot be read ({error})") from error
 
@@ -78,6 +80,37 @@ class Source(ABC):
             if column not in self.columns:
                 known = ", ".join(self.columns[:10]) + (", ..." if len(self.columns) > 10 else "")
                 raise TableError(f"{self.name} has no column {column!r}; it has {known}")
+
+    def without(self, columns: Collection[str]) -> Source:
+        """The same with fewer columns."""
+        self.require(list(columns))
+        fewer = copy.copy(self)
+        fewer.columns = [column for column in self.columns if column not in columns]
+        return fewer
+
+    def head(self, size: int, columns: Sequence[str]) -> Any:
+        """The first rows, at least `size` where there are so many, as one Arrow table."""
+        import pyarrow
+
+        found: list[Any] = []
+        with closing(self.batches(columns)) as tables:
+            for table in tables:
+                found.append(table)
+                if sum(part.num_rows for part in found) >= size:
+                    break
+        if not found:
+            raise TableError(f"{self.name} has no rows")
+        return pyarrow.concat_tables(found)
+
+    def row(self, number: int, columns: Sequence[str]) -> Any:
+        """One row, as an Arrow table."""
+        left = number
+        with closing(self.batches(columns)) as tables:
+            for table in tables:
+                if 0 <= left < table.num_rows:
+                    return table.slice(left, 1)
+                left -= table.num_rows
+        raise TableError(f"{self.name} has rows 0 to {self.n_rows - 1}; there is no row {number}")
 
     def sample(self, size: int, seed: int, columns: Sequence[str] | None = None) -> Any:
         """`size` rows drawn uniformly without replacement, in their order, as one Arrow table; all where fewer."""
@@ -102,9 +135,14 @@ class ArrowSource(Source):
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         import pyarrow
 
-        given = {"batch_size": BATCH_ROWS, "batch_readahead": AHEAD, "fragment_readahead": 1}
-        for batch in self.dataset.to_batches(columns=columns, **given):
-            yield pyarrow.Table.from_batches([batch])
+        for part in self._parts():
+            for batch in part.to_batches(schema=self.dataset.schema, columns=columns, batch_size=BATCH_ROWS):
+                yield pyarrow.Table.from_batches([batch])
+
+    def _parts(self) -> Iterator[Any]:
+        """Row groups of Parquet files, and other files whole: Arrow reads up to 1 GiB of one scan ahead of its use."""
+        for file in self.dataset.get_fragments():
+            yield from file.split_by_row_group() if hasattr(file, "split_by_row_group") else [file]
 
 
 class QuerySource(Source):
@@ -155,6 +193,15 @@ class Sampler:
         if len(keys) <= size:
             return together
         return together.take(np.sort(np.argpartition(keys, size)[:size]))
+
+
+def _ahead(tables: Iterator[Any]) -> Iterator[Any]:
+    """The same, each read while the one before is in use."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, tables, None)
+        while (table := coming.result()) is not None:
+            coming = reader.submit(next, tables, None)
+            yield table
 
 
 def _dataset(path: str) -> Any:
