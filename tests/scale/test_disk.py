@@ -97,8 +97,8 @@ def test_mistakes_are_named(folder):
         fit_file(data, "label", out, ignore=["q"], echo=silent)
     with pytest.raises(TableError, match="is text, which --task regression cannot use"):
         fit_file(data, "label", out, task="regression", echo=silent)
+    (folder / "empty").mkdir()
     with pytest.raises(TableError, match="no Parquet or Arrow file"):
-        (folder / "empty").mkdir()
         fit_file(str(folder / "empty"), "label", out, echo=silent)
 
 
