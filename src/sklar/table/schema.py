@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,7 +138,7 @@ class Schema:
         by_column = by_gate if by_gate.shape[1] == len(self.columns) else by_gate[:, self.gates]
         return like(rows, by_column, self.columns, self.n_columns)
 
-    @property
+    @cached_property
     def _read(self) -> slice | np.ndarray:
         """The columns that the network reads; a slice, which copies nothing, where that is all of them."""
         return EVERY if np.array_equal(self.columns, np.arange(self.n_columns)) else self.columns
