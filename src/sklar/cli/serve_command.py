@@ -28,5 +28,5 @@ def serve(model: str, host: str, port: int, workers: int, max_rows: int, max_bod
     """
     from sklar.scale.serving.app import Limits, serve
 
-    note(f"serving {model} at http://{host}:{port}, described at /docs; Ctrl-C stops it")
-    serve(model, host, port, workers, Limits(max_body=max_body, max_rows=max_rows, max_waiting=max_waiting))
+    limits = Limits(max_body=max_body, max_rows=max_rows, max_waiting=max_waiting)
+    serve(model, host, port, workers, limits, echo=note)

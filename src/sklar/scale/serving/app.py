@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,13 +125,19 @@ def application(fitted: FittedModel, limits: Limits | None = None) -> Any:
 
 
 def serve(
-    model: str, host: str = "127.0.0.1", port: int = 8000, workers: int = 1, limits: Limits | None = None
+    model: str,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    workers: int = 1,
+    limits: Limits | None = None,
+    echo: Callable[[str], object] = lambda text: None,
 ) -> None:
     """Serve a saved model until it is stopped; with several workers, each is a process with its own copy."""
     import uvicorn
 
     limits = limits or Limits()
     sklar.load(model)  # a file that cannot be read is a mistake to see now
+    echo(f"serving {model} at http://{host}:{port}, described at /docs; Ctrl-C stops it")
     os.environ["SKLAR_SERVE"] = json.dumps({"model": model, "limits": vars(limits)})
     uvicorn.run(
         "sklar.scale.serving.app:from_environment",

@@ -16,6 +16,7 @@ from sklar.fitted import FittedModel
 from sklar.scale.serving.errors import RequestError
 from sklar.table.schema import Schema
 
+LARGEST = float(np.finfo(np.float64).max)
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 
 
@@ -98,7 +99,7 @@ def _first_bad(schema: Schema, cells: list[list[Any]]) -> RequestError:
     """The error that names the first cell that is no finite number."""
     for number, row in enumerate(cells):
         for name, value in zip(schema.names, row, strict=True):
-            if not isinstance(value, int | float) or not abs(value) < np.inf:
+            if not isinstance(value, int | float) or not abs(value) <= LARGEST:
                 said = (
                     "missing, and fit saw no missing value" if value is None else f"{str(value)[:40]!r}, not a number"
                 )
@@ -153,11 +154,8 @@ def json_answer(fitted: FittedModel, what: str, answer: np.ndarray) -> dict[str,
         return {"selected": [[names[j] for j in np.flatnonzero(row)] for row in answer]}
     target, found = fitted.target, {"predictions": fitted.target.predictions(answer).tolist()}
     if target.is_classified:
-        names = answer_names(fitted, "probabilities")
-        columns = target.probabilities(answer).T.tolist()
-        found["probabilities"] = {
-            name.removeprefix("proba_"): column for name, column in zip(names, columns, strict=True)
-        }
+        labels = [name.removeprefix("proba_") for name in answer_names(fitted, "probabilities")]
+        found["probabilities"] = dict(zip(labels, target.probabilities(answer).T.tolist(), strict=True))
     return found
 
 

@@ -83,7 +83,8 @@ PAGE = """<!doctype html>
 <style>body{font:16px/1.5 system-ui;max-width:50rem;margin:2rem auto;padding:0 1rem}code{background:#eee}</style></head>
 <body><h1>{{ info.title }}</h1><p>{{ info.description }} <a href="openapi.json">openapi.json</a></p>
 {% for path, methods in paths.items() %}{% for method, facts in methods.items() %}
-<h2><code>{{ method|upper }} {{ path }}</code></h2><p>{{ facts.summary }}. Answers: {{ facts.responses|join(", ") }}.</p>
+<h2><code>{{ method|upper }} {{ path }}</code></h2>
+<p>{{ facts.summary }}. Answers: {{ facts.responses|join(", ") }}.</p>
 {% endfor %}{% endfor %}
 <h2>A row</h2><table>{% for name, column in components.schemas.Row.properties.items() %}
 <tr><td><code>{{ name }}</code></td><td>{{ column.type|join(" or ") }}</td></tr>{% endfor %}</table>
