@@ -114,9 +114,8 @@ def test_samples_are_uniform():
     drawn, table = np.zeros(40), numbers(40)
     for seed in range(2000):
         sampler = Sampler(40, 10, seed)
-        for part in (table.slice(0, 7), table.slice(7)):
-            sampler.add(part)
-        drawn[sampler.table().column("a").to_numpy()] += 1
+        parts = [sampler.draw(part, number) for number, part in enumerate((table.slice(0, 7), table.slice(7)))]
+        drawn[sampler.together(parts).column("a").to_numpy()] += 1
     # draws without replacement vary less than a multinomial: by the factor (1 - 10/40) n / (n - 1)
     statistic = ((drawn - 500) ** 2 / 500).sum() / ((1 - 10 / 40) * 40 / 39)
     assert_plausible(stats.chi2.sf(statistic, 39))

@@ -1,4 +1,5 @@
-"""Answers about the rows of a table of any kind: an array or a frame of one in memory, a stream of one that is larger.
+"""Answers about the rows of a table of any kind: an array or a frame of one in memory, a stream of one that is larger,
+and of a Dask collection a Dask collection.
 
 What a fitted model is asked goes by the name of its method (`masks`, `predictions`, ...), so that it can be sent to
 other processes.
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sklar.estimators.dask_answers import is_dask, lazily
 from sklar.fitted import FittedModel
 from sklar.table.adapter import adapt
 from sklar.table.files import TableError
@@ -34,6 +36,8 @@ def ask(fitted: FittedModel, what: str, X: Any) -> Any:
     >>> type(answers).__name__, answers.schema.names, answers.read_all().num_rows
     ('RecordBatchReader', ['a'], 36)
     """
+    if is_dask(X):
+        return lazily(fitted, what, answer_names(fitted, what), X)
     source = open_source(X)
     if source is not None:
         return _stream(fitted, what, source)

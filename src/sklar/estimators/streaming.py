@@ -9,15 +9,17 @@ the sample, and nothing else, is held in memory. A table that fits is taken whol
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklar.table.encoding import Encoding
 from sklar.table.files import TableError
+from sklar.table.sampling import Drawn, Sampler
 from sklar.table.schema import TrainingTable, read_training_table
-from sklar.table.sources import Sampler, Source, open_source
+from sklar.table.sources import Source, open_source
 from sklar.table.summaries import Summary
 from sklar.training.engine.runtime import spawn_seeds
 from sklar.training.honest.settings import HonestSettings
@@ -99,59 +101,76 @@ def _read_source(source: Source, y: Any, asked: Request) -> tuple[TrainingTable,
     n_rows = source.n_rows
     size = asked.max_rows or rows_in_memory(n_rows, len(features), asked.params)
     sampler = Sampler(n_rows, size, spawn_seeds(asked.params["random_state"], 1)[0])
-    encoding = _scan(source, features, targets, sampler, asked)
-    known = None
+    scan = Scan(source.name, features, targets, sampler, "class_weight" in asked.params and len(targets) == 1)
+    found = scan.merged(source.map(scan))
+    encoding = None if found.summary is None else found.summary.encoding()
     if encoding is not None:
-        known = encoding.found
         size = asked.max_rows or rows_in_memory(n_rows, int(encoding.widths().sum()), asked.params)
-    sample = sampler.table(size)
+    sample = sampler.together(found.drawn, size)
     target = _target_of(sample, targets, asked.survival)
     weights = None if weight is None else sample.column(weight).to_numpy()
-    return read_training_table(sample.select(features), target, weights, asked.owner, asked.survival, known), encoding
+    given = (sample.select(features), target, weights, asked.owner, asked.survival)
+    return read_training_table(*given, None if encoding is None else encoding.found), encoding
 
 
-def _scan(source: Source, features: list[str], targets: list[str], sampler: Sampler, asked: Request) -> Encoding | None:
-    """Read all rows once, and let the sampler see them; the encoding of all, where the sample is not all."""
-    whole: Summary | None = None
-    classes = _Classes(targets[0]) if "class_weight" in asked.params and len(targets) == 1 else None
-    n_rows = 0
-    for table in source.batches():
-        _require_targets(source, table, targets, n_rows)
-        if sampler.is_partial:
-            part = Summary.of(table.select(features), n_rows)
+class Found(NamedTuple):
+    """What a pass over rows finds: those that may train and, where not all do, the summary and the classes of all."""
+
+    drawn: list[Drawn]
+    summary: Summary | None
+    classes: frozenset[Any]
+
+    def merged(self, other: Found) -> Found:
+        """What is found in both."""
+        summary = self.summary
+        if summary is not None and other.summary is not None:
+            summary = summary.merged(other.summary)
+        self.drawn.extend(other.drawn)
+        classes = self.classes if len(self.classes) > MOST_CLASSES else self.classes | other.classes
+        return Found(self.drawn, summary, classes)
+
+
+@dataclass(frozen=True)
+class Scan:
+    """The pass over all rows, batch by batch, wherever they are."""
+
+    source: str
+    features: list[str]
+    targets: list[str]
+    sampler: Sampler
+    is_classified: bool
+
+    def __call__(self, table: Any, number: int, first_row: int) -> Found:
+        """What is found in one batch."""
+        _require_targets(self.source, table, self.targets, first_row)
+        drawn = [self.sampler.draw(table, number)]
+        if not self.sampler.is_partial:
+            return Found(drawn, None, frozenset())
+        classes = table.column(self.targets[0]).unique().to_pylist() if self.is_classified else ()
+        return Found(drawn, Summary.of(table.select(self.features), first_row), frozenset(classes[:MOST_CLASSES]))
+
+    def merged(self, parts: Iterable[Found]) -> Found:
+        """What is found in all batches, each merged as it comes; warns of classes that no row to train on has."""
+        whole: Found | None = None
+        for part in parts:
             whole = part if whole is None else whole.merged(part)
-        if classes is not None and sampler.is_partial:
-            classes.add(table)
-        sampler.add(table)
-        n_rows += table.num_rows
-    if n_rows == 0:
-        raise TableError(f"{source.name} has no rows")
-    if classes is not None and sampler.is_partial:
-        classes.warn(sampler)
-    return None if whole is None else whole.encoding()
+        if whole is None:
+            raise TableError(f"{self.source} has no rows")
+        if self.is_classified and self.sampler.is_partial:
+            _warn_of_lost(whole.classes, whole.drawn, self.targets[0])
+        return whole
 
 
-class _Classes:
-    """The classes of all rows, to say which the sample has none of."""
-
-    def __init__(self, target: str) -> None:
-        self.target, self.seen = target, set[Any]()
-
-    def add(self, table: Any) -> None:
-        """Remember those of some rows."""
-        if len(self.seen) <= MOST_CLASSES:
-            self.seen.update(table.column(self.target).unique().to_pylist())
-
-    def warn(self, sampler: Sampler) -> None:
-        """Name those that no sampled row has: the model cannot know them."""
-        sampled = {value for part in sampler.parts for value in part.column(self.target).unique().to_pylist()}
-        lost = sorted(map(str, self.seen - sampled))
-        if lost:
-            warnings.warn(
-                f"no row of the sample has the class {', '.join(lost[:5])}: it is too rare to learn; raise max_rows, "
-                "or leave these rows out",
-                stacklevel=6,
-            )
+def _warn_of_lost(classes: frozenset[Any], drawn: list[Drawn], target: str) -> None:
+    """Name the classes that no row to train on has: the model cannot know them."""
+    sampled = {value for part in drawn for value in part.rows.column(target).unique().to_pylist()}
+    lost = sorted(map(str, classes - sampled))
+    if lost:
+        warnings.warn(
+            f"no row of the sample has the class {', '.join(lost[:5])}: it is too rare to learn; raise max_rows, "
+            "or leave these rows out",
+            stacklevel=6,
+        )
 
 
 def _targets(source: Source, y: Any, target: Names | None) -> list[str]:
@@ -163,12 +182,12 @@ def _targets(source: Source, y: Any, target: Names | None) -> list[str]:
     return targets
 
 
-def _require_targets(source: Source, table: Any, targets: list[str], first_row: int) -> None:
+def _require_targets(source: str, table: Any, targets: list[str], first_row: int) -> None:
     for name in targets:
         column = table.column(name)
         if column.null_count:
             row = first_row + int(np.argmax(column.is_null().to_numpy()))
-            raise TableError(f"{source.name}: the target {name!r} is missing in row {row}")
+            raise TableError(f"{source}: the target {name!r} is missing in row {row}")
 
 
 def _target_of(sample: Any, targets: list[str], survival: bool) -> np.ndarray:

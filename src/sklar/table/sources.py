@@ -7,9 +7,10 @@ from __future__ import annotations
 import copy
 import glob
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,18 @@ from typing import Any
 import numpy as np
 
 from sklar.table.files import TableError
+from sklar.table.sampling import Sampler
 
 BATCH_ROWS = 65_536  # read at a time
 FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc"}
 
+Work = Callable[[Any, int, int], Any]  # an Arrow table, its number among the batches, the number of its first row
+
 
 def open_source(X: Any) -> Source | None:
-    """The source that X names or is: a path, a folder, a pattern, an Arrow dataset, a DuckDB relation; else None.
+    """The source that X names or is; None for a table in memory.
+
+    A path, a folder, a pattern, an Arrow dataset, a DuckDB relation, or a Dask DataFrame.
 
     Examples
     --------
@@ -42,6 +48,8 @@ def open_source(X: Any) -> Source | None:
         return ArrowSource(X, "the dataset")
     if package in ("duckdb", "_duckdb") and hasattr(X, "to_arrow_reader"):
         return QuerySource(X)
+    if package == "dask" and hasattr(X, "map_partitions") and hasattr(X, "columns"):
+        return DaskSource(X)
     return None
 
 
@@ -112,12 +120,20 @@ class Source(ABC):
                 left -= table.num_rows
         raise TableError(f"{self.name} has rows 0 to {self.n_rows - 1}; there is no row {number}")
 
+    def map(self, work: Work, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """`work(table, number, first_row)` of every batch of rows, in order."""
+        first_row = 0
+        for number, table in enumerate(self.batches(columns)):
+            yield work(table, number, first_row)
+            first_row += table.num_rows
+
     def sample(self, size: int, seed: int, columns: Sequence[str] | None = None) -> Any:
         """`size` rows drawn uniformly without replacement, in their order, as one Arrow table; all where fewer."""
         sampler = Sampler(self.n_rows, size, seed)
-        for table in self.batches(columns):
-            sampler.add(table)
-        return sampler.table()
+        parts = list(self.map(sampler.draw, columns))
+        if not parts:
+            raise TableError(f"{self.name} has no rows")
+        return sampler.together(parts)
 
 
 class ArrowSource(Source):
@@ -165,34 +181,46 @@ class QuerySource(Source):
             yield pyarrow.Table.from_batches([batch])
 
 
-class Sampler:
-    """A uniform sample without replacement of rows that pass by: every row gets a random key, the smallest stay."""
+class DaskSource(Source):
+    """A Dask DataFrame: its partitions are read, and worked on, where Dask has them."""
 
-    def __init__(self, n_rows: int, size: int, seed: int) -> None:
-        self.size, self.rng, self.is_partial = size, np.random.default_rng(seed), size < n_rows
-        # Keys below this are so many as are wanted, and six standard deviations more: there is no need to keep others.
-        self.cutoff = 1.0 if size >= n_rows else min(1.0, (size + 6 * size**0.5) / n_rows)
-        self.parts: list[Any] = []
-        self.keys: list[np.ndarray] = []
+    def __init__(self, frame: Any) -> None:
+        super().__init__("the Dask DataFrame", [str(name) for name in frame.columns])
+        self.frame = frame
 
-    def add(self, table: Any) -> None:
-        """Look at the next rows."""
-        keys = self.rng.random(table.num_rows)
-        kept = np.flatnonzero(keys < self.cutoff)
-        self.keys.append(keys[kept])
-        self.parts.append(table if len(kept) == table.num_rows else table.take(kept))
+    @cached_property
+    def lengths(self) -> list[int]:
+        """Rows of each partition."""
+        return [int(length) for length in self.frame.map_partitions(len, meta=(None, "int64")).compute()]
 
-    def table(self, size: int | None = None) -> Any:
-        """The sample, or fewer of its rows: a uniform sample again."""
-        import pyarrow
+    @property
+    def n_rows(self) -> int:
+        """Counted by the workers."""
+        return sum(self.lengths)
 
-        size = self.size if size is None else min(size, self.size)
-        if not self.parts:
-            raise TableError("the table has no rows")
-        together, keys = pyarrow.concat_tables(self.parts), np.concatenate(self.keys)
-        if len(keys) <= size:
-            return together
-        return together.take(np.sort(np.argpartition(keys, size)[:size]))
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        yield from (_arrow_table(part.compute()) for part in self.frame[columns].to_delayed())
+
+    def map(self, work: Work, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """`work` of every partition, done by the workers; only what it returns comes here."""
+        import dask
+
+        wanted = self.columns if columns is None else list(columns)
+        self.require(wanted)
+        do, starts = dask.delayed(_work_on), np.cumsum([0, *self.lengths]).tolist()
+        parts = self.frame[wanted].to_delayed()
+        tasks = [do(work, part, i, starts[i]) for i, part in enumerate(parts) if self.lengths[i]]
+        yield from dask.compute(*tasks)
+
+
+def _arrow_table(frame: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.Table.from_pandas(frame, preserve_index=False)
+
+
+def _work_on(work: Work, frame: Any, number: int, first_row: int) -> Any:
+    return work(_arrow_table(frame), number, first_row)
 
 
 def _ahead(tables: Iterator[Any]) -> Iterator[Any]:
