@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -21,6 +21,7 @@ from sklar.paper.experiments.rows import Row, RowFile, key_of, present_names
 from sklar.paper.experiments.specs import Method, Spec
 from sklar.paper.experiments.synthetic import measure_synthetic
 from sklar.paper.experiments.units import Cell, Measured, Unit, cells_of, units_of
+from sklar.scale.sweeps import over_dask
 from sklar.training.engine.runtime import resolve_device
 
 Echo = Callable[[str], object]
@@ -40,6 +41,7 @@ def reproduce(
     ks: Sequence[int] = (),
     overrides: dict[str, Any] | None = None,
     jobs: int = 1,
+    dask: str | None = None,
     echo: Echo = print,
 ) -> Path:
     """Measure a table or figure of the paper, or "all", and write rows to `out`; returns the folder.
@@ -54,6 +56,8 @@ def reproduce(
     overrides : other parameters, for a trial; such rows are marked and never enter the page. {"held_out": True} tests
         on training rows held out from every fit, of real data: what chooses a setting must not see test rows
     jobs : processes, on a CPU
+    dask : address of a Dask scheduler whose workers measure, each on its own device
+        A worker that dies loses nothing, and cells that are there already are not measured again.
     """
     request = Request(name, seeds, device, quick, methods, datasets, ks, present_names(overrides or {}))
     where, folder, specs = resolve_device(device), Path(out), request.specs()
@@ -64,11 +68,11 @@ def reproduce(
             if spec.kind == "figure":
                 make_figure(spec, where, folder, request.command(), request.method_params(), echo)
             else:
-                _fill(spec, request, where, file, jobs, echo)
+                _fill(spec, request, where, file, Workers(jobs, dask), echo)
     return folder
 
 
-def _fill(spec: Spec, request: Request, device: torch.device, file: RowFile, jobs: int, echo: Echo) -> None:
+def _fill(spec: Spec, request: Request, device: torch.device, file: RowFile, workers: Workers, echo: Echo) -> None:
     """Measure the cells that are missing and add their rows, unit by unit."""
     key = {"experiment": spec.name, "quick": spec.is_quick, "overrides": request.overrides, "setting": spec.setting}
     made = {"command": request.command(), "commit": environment.commit(), "versions": environment.versions()}
@@ -79,10 +83,17 @@ def _fill(spec: Spec, request: Request, device: torch.device, file: RowFile, job
     echo(f"{spec.name}: {len(cells)} of {len(wanted)} cells to measure, on {environment.device_name(device)}")
     units = list(units_of(spec, cells, methods, device.type, request.method_params()))
     progress = Progress(spec.name, cells, echo)
-    for unit, results, facts in _measured(units, device, jobs):
+    for unit, results, facts in _measured(units, device, workers):
         file.add(_rows(results, {**key, **made, **facts}, last))
         progress.add(unit, facts["seconds"])
     progress.close()
+
+
+class Workers(NamedTuple):
+    """Who measures: this process or several of it, or the workers of a Dask scheduler."""
+
+    jobs: int
+    dask: str | None  # its address
 
 
 class Progress:
@@ -126,13 +137,16 @@ def measure(unit: Unit, device_type: str) -> tuple[Unit, list[Measured], Row]:
     return unit, results, facts
 
 
-def _measured(units: list[Unit], device: torch.device, jobs: int) -> Iterator[tuple[Unit, list[Measured], Row]]:
-    if jobs == 1 or len(units) < 2:
+def _measured(units: list[Unit], device: torch.device, workers: Workers) -> Iterator[tuple[Unit, list[Measured], Row]]:
+    if workers.dask is not None:
+        yield from over_dask(workers.dask, measure, units, device.type)
+        return
+    if workers.jobs == 1 or len(units) < 2:
         yield from (measure(unit, device.type) for unit in units)
         return
     from joblib import Parallel, delayed
 
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    parallel = Parallel(n_jobs=workers.jobs, return_as="generator_unordered")
     yield from parallel(delayed(measure)(unit, device.type) for unit in units)
 
 
