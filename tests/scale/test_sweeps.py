@@ -110,7 +110,7 @@ def test_a_scheduler_that_goes_away_is_one_line(monkeypatch):
             if len(done) == 3:
                 process.kill()
 
-    with pytest.raises(ConnectionError, match="the Dask scheduler at .* has gone; the same command goes on later"):
+    with pytest.raises(ConnectionError, match=r"the Dask scheduler at .* has gone; the same command goes on later"):
         run()
     assert 3 <= len(done) < 100
     process.wait()

@@ -53,7 +53,7 @@ def _frame(X: Any, model: Any, what: str, names: list[str], kind: Any) -> Any:
 def _frame_answer(part: Any, fitted: FittedModel, what: str, names: list[str], kind: Any) -> Any:
     """The answer about one partition, with its index."""
     answer = _answer(part, fitted, what, kind) if len(part) else np.empty((0, len(names)), dtype=kind)
-    return _as_frame(answer.reshape(len(part), -1), names, part.index)
+    return _as_frame(answer.reshape(len(part), len(names)), names, part.index)
 
 
 def _as_frame(values: np.ndarray, names: list[str], index: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Many pieces of work on a Dask cluster: a worker that dies loses nothing, a scheduler that goes away is one clear line.
+"""Many pieces of work on a Dask cluster: a worker that dies loses nothing, a scheduler that goes away is one line.
 
 Every piece is done by itself and its result handed over as soon as it is there, in whatever order: whoever writes
 results down, each once, can stop anywhere and go on later (see `paper.experiments.rows`).
