@@ -1,9 +1,11 @@
 """Fitting and judging on tables larger than memory (`table.sources`): one pass learns the schema of all rows and draws
 the rows that training sees.
 
-Training takes a fixed number of steps, each with one batch: a default fit visits 4.3 million rows, however many the
-table has. A uniform sample of rows, visited in random order, has the distribution of such visits to the whole table, so
-the sample, and nothing else, is held in memory. A table that fits is taken whole, and the fit is that of memory.
+Training takes a fixed number of steps, and a step one batch: a default fit visits at most 4.3 million rows, however
+many the table has. A batch drawn from a uniform sample of the table is a uniform draw from the table. What a sample
+changes is how often a row comes up again: of as many rows as are visited each comes up once on average, as in a pass
+over a larger table; of a tenth of them, ten times. So the sample has as many rows as are visited, or as many as there
+is room for. A table that fits is taken whole, and the fit is that of memory.
 """
 
 from __future__ import annotations
