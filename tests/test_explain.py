@@ -141,6 +141,9 @@ class Copies:
     def correlation(self, X):
         return np.array([[1, -0.9, 0, 0], [-0.9, 1, 0, 0], [0, 0, 1, 0.7], [0, 0, 0.7, 1]])
 
+    def withheld(self, X):
+        return np.array([[False, False, False, True]])
+
     def predictions(self, X):
         return np.array([2.0])
 
@@ -152,3 +155,4 @@ def test_links_reach_the_features():
     assert explanation.selected[0].together == ("c",)
     assert explanation.selected[1].interchangeable == ("a copy",)
     assert "a and a copy are interchangeable" in str(explanation)
+    assert "Hidden: c has no value here" in str(explanation)

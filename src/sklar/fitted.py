@@ -6,9 +6,9 @@ float64, so that what a row gets does not depend on rounding, and hence not on w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,7 @@ class FittedModel:
     path: PenaltyPath  # what the penalty was chosen from; empty where it was given
     history: list[Record]
     device: str = "auto"
+    missing_cells: tuple[str, ...] = ()  # what a CSV had in place of missing values, besides empty cells
 
     @property
     def name(self) -> str:
@@ -75,6 +76,11 @@ class FittedModel:
     def on(self, device: str) -> FittedModel:
         """The same, answering on a device: "auto", "cpu" or "cuda"."""
         return self if device == self.device else replace(self, device=device)
+
+    def read_from(self, targets: Sequence[str], missing_cells: Sequence[str]) -> FittedModel:
+        """The same, knowing the file that it was fitted to: its target columns, and its cells for missing values."""
+        target = replace(self.target, names=tuple(targets))
+        return replace(self, target=target, missing_cells=tuple(missing_cells))
 
     def read(self, X: Any) -> Any:
         """The rows of a table, checked against that of `fit`: float64 (n, d), categories as codes; or CSR."""
@@ -120,12 +126,15 @@ class FittedModel:
         for part, network, x in self.blocks(rows, self._loadings_per_row()):
             choice = network.gates(x)
             for index in range(n_draws):
-                draw = network.sample(choice, choice.scores.shape[:-1], generator)
-                masks[index, part][:, self.schema.columns] = (draw[0] > 0.5).cpu().numpy()[:, self.schema.gates]
+                draw = network.draw(choice, choice.scores.shape[:-1], generator)
+                masks[index, part][:, self.schema.columns] = draw[0].cpu().numpy()[:, self.schema.gates]
         return masks
 
     def ranks(self, rows: Any) -> np.ndarray:
-        """The k features of each row, best first, as column numbers: int (n, k); a group by its first column."""
+        """The k features of each row, best first, as column numbers: int (n, k); a group by its first column.
+
+        Features that have nothing to show (see `withheld`) are last; where fewer than k have, `masks` leaves them out.
+        """
         return self.schema.first_columns[self._map(rows, lambda network, x: ranking(network.scores(x), self.k or 0))]
 
     def places(self, rows: Any, level: float) -> np.ndarray:
@@ -168,6 +177,10 @@ class FittedModel:
         groups = [names[group == g].tolist() for g in range(count)]
         return [members for members in groups if len(members) > 1]
 
+    def withheld(self, rows: Any) -> np.ndarray:
+        """Where a value is missing here and was in no row of fit, so that it cannot be selected: bool (n, d)."""
+        return self.schema.absent(rows)
+
     # Predictions.
 
     def outputs(self, rows: Any) -> np.ndarray:
@@ -188,11 +201,17 @@ class FittedModel:
     # Blocks.
 
     def blocks(self, rows: Any, width: int = 1) -> Iterator[tuple[slice, GateModel, Tensor]]:
-        """Parts of the rows, the network, and its inputs x (1, b, D), both on the device."""
-        device = resolve_device(self.device)
-        yield from row_blocks(
-            self.network, rows.shape[0], lambda part: self.schema.inputs(rows, part), device, self._widest(width)
-        )
+        """Parts of the rows, the network, and its inputs x (1, b, D), both on the device.
+
+        Where a value is missing that never was in fit, the network is one that withholds its gate.
+        """
+        device, n_rows = resolve_device(self.device), rows.shape[0]
+        read, widest = partial(self.schema.inputs, rows), self._widest(width)
+        for part, network, x in row_blocks(self.network, n_rows, read, device, widest):
+            gates = self.schema.withheld(rows, part)
+            if gates is not None:
+                network = network.withholding(torch.from_numpy(gates).unsqueeze(0).to(device))
+            yield part, network, x
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy in another process needs: the networks in numpy are made anew there."""
@@ -204,8 +223,10 @@ class FittedModel:
 
     def _few_rows(self, rows: Any) -> FewRows | None:
         """The networks in numpy, where there are so few rows that calling torch takes longest."""
-        few = rows.shape[0] <= MOST_ROWS and self.device != "cuda"
-        return self._in_numpy if few and (self.device == "cpu" or not torch.cuda.is_available()) else None
+        if rows.shape[0] > MOST_ROWS or self._in_numpy is None or self.schema.withheld(rows) is not None:
+            return None
+        on_cpu = self.device == "cpu" or (self.device == "auto" and not torch.cuda.is_available())
+        return self._in_numpy if on_cpu else None
 
     def _map(self, rows: Any, answer: Answer, width: int = 1) -> np.ndarray:
         """`answer` for every row: (n, ...)."""
@@ -228,7 +249,7 @@ class FittedModel:
         choice = network.gates(x)
         total = torch.zeros_like(choice.scores)
         for _ in range(PROBABILITY_DRAWS):
-            total += network.sample(choice, (1, 1), generator)
+            total += network.draw(choice, (1, 1), generator)
         return total / PROBABILITY_DRAWS
 
     def _gate_correlation(self, rows: Any) -> np.ndarray:

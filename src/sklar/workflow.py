@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.scale.disk import Asked, Learned, some_rows, streamed, target_column, to_learn
-from sklar.table.files import Table, TableError, require_format, require_writable
+from sklar.scale.disk import Asked, Learned, some_rows, streamed, to_learn
+from sklar.table.csv_files import STANDARD
+from sklar.table.csv_format import CsvFormat, TableError
+from sklar.table.files import Table, require_format, require_writable
+from sklar.table.sparse import dense
+from sklar.table.target_columns import Judged, read_target
 from sklar.table.writing import write_blocks
 
 if TYPE_CHECKING:
@@ -31,7 +35,9 @@ def fit_file(
     text: Iterable[str] = (),
     sample_weight: str | None = None,
     event: str | None = None,
+    missing_target: str = "drop",
     sql: str | None = None,
+    csv: CsvFormat | None = None,
     echo: Callable[[str], object] = print,
     tell: Callable[[dict[str, Any]], object] = lambda summary: None,
     **params: Any,
@@ -40,14 +46,16 @@ def fit_file(
 
     `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sample_weight` the
     column that says what rows count, `event` the one that says whether the time in `target` is an event's (a Cox
-    model), `sql` a DuckDB query in which the file is `data`. `echo` gets progress in lines of text, `tell`
-    the result as plain values.
+    model), `sql` a DuckDB query in which the file is `data`. Rows without a target are left out and counted, or with
+    `missing_target="refuse"` an error. `csv` says what a CSV file does not say itself. `echo` gets progress in lines of
+    text, `tell` the result as plain values.
     """
-    require_writable(out, data)
+    _require_file(out, "a model")
     targets = [target] if isinstance(target, str) else list(target)
     beside = [name for name in (sample_weight, event) if name is not None]
-    asked = Asked(targets, sample_weight, event, {*ignore, *beside}, set(text))
-    learned = to_learn(data, sql, asked)
+    asked = Asked(targets, sample_weight, event, {*ignore, *beside}, set(text), drop=missing_target == "drop")
+    learned = to_learn(data, sql, csv, asked, echo)
+    require_writable(out, data)
     if event is not None:
         params["loss"] = "cox"
     if "loss" in params:
@@ -59,7 +67,8 @@ def fit_file(
     if task == "regression" and event is None and not np.issubdtype(learned.y.dtype, np.number):
         raise TableError(f"{data}: the target {said} is text, which --task regression cannot use")
     estimator = _estimator_class(task, ranker="k" in params)(**params).fit(**learned.words)
-    summary = _summary(estimator.fitted_, learned)
+    estimator.fitted_ = estimator.fitted_.read_from(targets, csv.missing if csv else ())
+    summary = {**_summary(estimator.fitted_, learned), "n_rows_without_target": learned.n_left_out}
     _summarise(summary, echo)
     estimator.save(out)
     echo(f"wrote {out}")
@@ -67,15 +76,21 @@ def fit_file(
     return estimator
 
 
-def answer_file(what: str, model: str, data: str, out: str, sql: str | None = None) -> int:
-    """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows."""
+def answer_file(
+    what: str, model: str, data: str, out: str, sql: str | None = None, csv: CsvFormat | None = None
+) -> int:
+    """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows.
+
+    "-" as `data` is standard input, as `out` standard output.
+    """
     require_format(out)
     source = streamed(data) if sql is None else None
     fitted = _load(model).fitted_
+    read = [] if source is not None else [_model_and_table(model, data, sql, csv)[2]]
     require_writable(out, data, model)
     if what == "rank" and fitted.k is None:
         raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
-    tables = [_model_and_table(model, data, sql)[2]] if source is None else source.batches(fitted.schema.names)
+    tables = read if source is None else source.batches(fitted.schema.names)
     n_rows = 0
 
     def answers() -> Iterator[dict[str, np.ndarray]]:
@@ -92,50 +107,58 @@ def answer_file(what: str, model: str, data: str, out: str, sql: str | None = No
 def audit_file(
     model: str,
     data: str,
-    target: str,
+    target: str | None = None,
     *,
     n_refits: int = 0,
+    missing_target: str = "drop",
     sql: str | None = None,
+    csv: CsvFormat | None = None,
     echo: Callable[[str], object] = print,
 ) -> AuditReport:
-    """Audit a saved model on a table on disk, best on rows that it was not fitted on."""
-    estimator, table, X = _model_and_table(model, data, sql)
-    y = _known_target(estimator.fitted_, table, target)
-    echo(f"auditing {model} on {len(y)} rows with predictors of its own ...")
-    return estimator.audit(X, y, n_refits=n_refits)
+    """Audit a saved model on a table on disk, best on rows that it was not fitted on.
+
+    `target` is the column that the model was fitted to, unless it is named.
+    """
+    estimator, table, X = _model_and_table(model, data, sql, csv)
+    judged = _known_target(estimator.fitted_, table, target, missing_target, echo)
+    echo(f"auditing {model} on {len(judged.y)} rows with predictors of its own ...")
+    return estimator.audit(judged.of(X), judged.y, n_refits=n_refits)
 
 
-def explain_file(model: str, data: str, row: int, sql: str | None = None) -> Explanation:
+def explain_file(model: str, data: str, row: int, sql: str | None = None, csv: CsvFormat | None = None) -> Explanation:
     """What a saved model says about one row of a table on disk; rows count from 0."""
     source = streamed(data) if sql is None else None
     if source is not None:
         estimator = _load(model)
         return estimator.explain(source.row(row, estimator.fitted_.schema.names))
-    estimator, table, X = _model_and_table(model, data, sql)
-    n_rows = len(next(iter(table.columns.values())))
-    if not 0 <= row < n_rows:
-        raise TableError(f"{table.source} has rows 0 to {n_rows - 1}; there is no row {row}")
+    estimator, table, X = _model_and_table(model, data, sql, csv)
+    if not 0 <= row < table.n_rows:
+        raise TableError(f"{table.source} has rows 0 to {table.n_rows - 1}; there is no row {row}")
     return estimator.explain({name: values[row : row + 1] for name, values in X.items()})
 
 
 def report_file(
     model: str,
     data: str,
-    target: str,
+    target: str | None,
     out: str,
     *,
+    missing_target: str = "drop",
     sql: str | None = None,
+    csv: CsvFormat | None = None,
     echo: Callable[[str], object] = print,
     **params: Any,
 ) -> Path:
     """Write the page about a saved model on a table on disk; the parameters are those of an estimator's `report`."""
     from sklar.report.explorer import write_report
 
+    _require_file(out, "a page")
     require_writable(out, data, model)
-    estimator, table, X = _model_and_table(model, data, sql)
-    y = _known_target(estimator.fitted_, table, target)
-    params = {**params, "title": params.get("title") or f"What decides {target}"}
-    return write_report(estimator.fitted_, X, y, out, progress=echo, **params)
+    estimator, table, X = _model_and_table(model, data, sql, csv)
+    fitted = estimator.fitted_
+    judged = _known_target(fitted, table, target, missing_target, echo)
+    params = {**params, "title": params.get("title") or f"What decides {target or fitted.target.names[0]}"}
+    return write_report(fitted, judged.of(X), judged.y, out, progress=echo, **params)
 
 
 def guess_task(y: np.ndarray) -> str:
@@ -160,7 +183,10 @@ def _select(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, np.ndarr
 
 
 def _rank(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    ranks = np.array(fitted.schema.names, dtype=object)[fitted.ranks(fitted.read(X))]
+    rows = fitted.read(X)
+    listed = fitted.ranks(rows)
+    ranks = np.array(fitted.schema.names, dtype=object)[listed]
+    ranks[~np.take_along_axis(dense(fitted.masks(rows)), listed, axis=1)] = ""  # what has no value is not selected
     return {f"rank_{j + 1}": ranks[:, j] for j in range(ranks.shape[1])}
 
 
@@ -188,11 +214,19 @@ def _estimator_class(task: str, ranker: bool) -> Any:
     return getattr(sklar, f"Copula{kind}{'Classifier' if task == 'classification' else 'Regressor'}")
 
 
-def _model_and_table(model: str, data: str, sql: str | None) -> tuple[Any, Table, dict[str, np.ndarray]]:
+def _require_file(out: str, what: str) -> None:
+    if out == STANDARD:
+        raise TableError(f"--out - is for tables; {what} is a file: name one")
+
+
+def _model_and_table(
+    model: str, data: str, sql: str | None, csv: CsvFormat | None
+) -> tuple[Any, Table, dict[str, np.ndarray]]:
     """A saved model, a table on disk (a sample of a streamed one), and its columns: text where they were so in fit."""
     estimator = _load(model)
-    schema = estimator.fitted_.schema
-    table = some_rows(data, schema.text_columns, sql)
+    fitted = estimator.fitted_
+    schema = fitted.schema
+    table = some_rows(data, schema.text_columns, sql, (csv or CsvFormat()).also_missing(fitted.missing_cells))
     return estimator, table, table.features(schema.names, schema.text_columns)
 
 
@@ -202,16 +236,21 @@ def _load(model: str) -> Any:
     return load(model)
 
 
-def _known_target(fitted: FittedModel, table: Table, name: str) -> np.ndarray:
+def _known_target(
+    fitted: FittedModel, table: Table, target: str | None, missing: str, echo: Callable[[str], object]
+) -> Judged:
     """The target of rows to judge a model by: numbers for values, and of the classes' kind for classes."""
-    y = target_column(table, name)
-    classes = fitted.target.classes
+    names = [target] if target else list(fitted.target.names)
+    if not names:
+        raise TableError("the model does not know the name of its target; say --target")
+    judged = read_target(table, names, drop=missing == "drop", echo=echo)
+    classes, y, said = fitted.target.classes, judged.y, ", ".join(map(repr, names))
     if classes is None and not np.issubdtype(y.dtype, np.number):
-        raise TableError(f"{table.source}: the target {name!r} is text, but the model predicts numbers")
+        raise TableError(f"{table.source}: the target {said} is text, but the model predicts numbers")
     if classes is not None and not np.isin(y, classes).any():
         known = ", ".join(map(str, classes[:10]))
-        raise TableError(f"{table.source}: the target {name!r} holds none of the model's classes ({known})")
-    return y
+        raise TableError(f"{table.source}: the target {said} holds none of the model's classes ({known})")
+    return judged
 
 
 def _summary(fitted: FittedModel, learned: Learned) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_a_row_a_report_and_an_audit_of_a_folder(folder, tmp_path, monkeypatch):
     assert report_file(model, data, "label", str(tmp_path / "p.html"), audit=False, echo=silent).exists()
     monkeypatch.setattr(disk, "MOST_JUDGED", 90)
     assert audit_file(model, data, "label", echo=silent).n_rows == 90
-    assert len(some_rows(data, (), None).column("x0")) == 90
+    assert len(some_rows(data, (), None, None).column("x0")) == 90
 
 
 def test_mistakes_are_named(folder):
@@ -102,11 +102,28 @@ def test_mistakes_are_named(folder):
         fit_file(str(folder / "empty"), "label", out, echo=silent)
 
 
+def test_rows_without_a_target_are_left_out_and_counted(folder, table):
+    holes = pa.array([None if i % 10 == 0 else str(v) for i, v in enumerate(table["label"].to_pylist())])
+    pq.write_table(table.set_column(6, "label", holes), folder / "many" / "0.parquet")
+    pq.write_table(table.set_column(6, "label", holes), folder / "one.parquet")
+    for name in ("1.parquet", "2.parquet"):
+        (folder / "many" / name).unlink()
+    said, told = [], []
+    words = {**WORDS, "ignore": ["id", "value"], "echo": said.append, "tell": told.append}
+    fits = [fit_file(str(folder / name), "label", str(folder / "m"), **words) for name in ("many", "one.parquet")]
+    assert said.count("12 of 120 rows have no value of 'label' and are left out") == 2
+    assert [one["n_rows_without_target"] for one in told] == [12, 12]
+    weights = [list(fit.fitted_.network.parameters()) for fit in fits]
+    assert all((a == b).all() for a, b in zip(*weights, strict=True))
+    with pytest.raises(TableError, match="the target 'label' is missing in row 0"):
+        fit_file(str(folder / "many"), "label", str(folder / "m"), missing_target="refuse", **words)
+
+
 def test_events_and_weights_by_name(folder):
     asked = Asked(["value"], "id", "label", {"id", "label", "text"}, set())
     with pytest.raises(TableError, match="--event takes a column of 0 and 1"):
-        to_learn(str(folder / "many"), None, asked)
-    words = to_learn(str(folder / "many"), None, asked._replace(event=None)).words
+        to_learn(str(folder / "many"), None, None, asked, silent)
+    words = to_learn(str(folder / "many"), None, None, asked._replace(event=None), silent).words
     assert words["target"] == ["value"]
     assert words["sample_weight"] == "id"
     assert words["X"].columns == ["x0", "x1", "x2", "x3", "id", "value"]

@@ -59,36 +59,26 @@ def test_batches_are_bounded():
     assert max(table.num_rows for table in source.batches()) <= BATCH_ROWS
 
 
-def test_a_hive_folder_has_its_partition_as_a_column(tmp_path):
-    pa.dataset.write_dataset(
-        pa.table({"year": [1, 1, 2], "a": [5, 6, 7]}),
-        tmp_path,
-        format="parquet",
-        partitioning=pa.dataset.partitioning(pa.schema([("year", pa.int32())]), flavor="hive"),
-    )
-    assert rows_of(open_source(tmp_path)).to_pydict() == {"a": [5, 6, 7], "year": [1, 1, 2]}
-
-
 @pytest.mark.parametrize("table", [np.zeros((2, 2)), [[1.0]], {"a": np.zeros(2)}, pa.table({"a": [1]}), None])
 def test_tables_in_memory_are_no_sources(table):
     assert open_source(table) is None
 
 
-def test_mistakes_are_named(tmp_path):
-    (tmp_path / "broken.parquet").write_bytes(b"PAR1 and no more")
-    (tmp_path / "a.csv").write_text("a\n1\n")
+def test_an_unknown_column_is_named(tmp_path):
     pq.write_table(numbers(), tmp_path / "good.parquet")
-    (tmp_path / "none").mkdir()
-    with pytest.raises(TableError, match=r"nowhere\.parquet: no such file"):
-        open_source(tmp_path / "nowhere.parquet")
-    with pytest.raises(TableError, match=r"none: no Parquet or Arrow file"):
-        open_source(tmp_path / "none")
-    with pytest.raises(TableError, match=r"a\.csv: the ending must be .*duckdb"):
-        open_source(tmp_path / "a.csv")
-    with pytest.raises(TableError, match=r"broken\.parquet: not a table"):
-        open_source(tmp_path / "broken.parquet")
     with pytest.raises(TableError, match=r"good\.parquet has no column 'c'; it has a, b"):
         list(open_source(tmp_path / "good.parquet").batches(["c"]))
+
+
+def test_rows_with_values():
+    table = pa.table({"a": [1.0, None, float("nan"), 4.0], "t": ["x", "y", "z", ""], "n": [0, 1, 2, 3]})
+    source = open_source(pa.dataset.dataset(table))
+    assert source.with_values(["a"]).n_rows == 2
+    kept = source.with_values(["a", "t"])
+    assert rows_of(kept).to_pydict() == {"a": [1.0], "t": ["x"], "n": [0]}
+    assert rows_of(kept.without(["t"]), ["n"]).to_pydict() == {"n": [0]}
+    with pytest.raises(TableError, match="has no column 'z'"):
+        source.with_values(["z"])
 
 
 def test_a_file_cut_short_while_it_is_read_is_named(tmp_path):

@@ -16,7 +16,7 @@ import numpy as np
 from sklar.estimators.dask_answers import is_dask, lazily
 from sklar.fitted import FittedModel
 from sklar.table.adapter import adapt
-from sklar.table.files import TableError
+from sklar.table.csv_format import TableError
 from sklar.table.sources import Source, open_source
 
 LIKE_TABLE = ("masks", "selection_proba", "votes")  # a DataFrame in gives a DataFrame out

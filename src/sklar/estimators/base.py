@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -23,11 +24,15 @@ from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.params import check_params
 from sklar.report.explorer import to_stderr, write_report
+from sklar.table.cells import said
 from sklar.table.schema import Schema
 from sklar.target import EncodedTarget
+from sklar.training.data import Trained
 from sklar.training.engine.runtime import resolve_device, spawn_seeds
 from sklar.training.honest.fit import train_honest
 from sklar.training.joint.fit import train_joint
+
+Train = Callable[..., Trained]  # parameters, data, task, k and a seed
 
 
 class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
@@ -49,6 +54,8 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
         Parameters
         ----------
         X : table, (n, d): numpy, pandas, polars or pyarrow; numbers, booleans, categories or text, also missing
+            A column without any value is never selected. Where a value is missing later, in a column that has all of
+            them here, the model is not shown that feature of that row, and never selects it.
             Or a sparse matrix of numbers (read as CSR), nothing in it missing. Or a table larger than memory: the path
             of a Parquet or Arrow file, a folder or a pattern of them, an Arrow dataset, a DuckDB relation.
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
@@ -71,7 +78,7 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
-        train = {"honest": train_honest, "joint": train_joint}[self.objective]
+        train = self._training()
         trained = train(params, data, encoded.task, k, spawn_seeds(self.random_state, 1)[0])
         require_finite_weights(trained.model)
         fitted = FittedModel(
@@ -116,7 +123,7 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
         """Draw masks from the learned copula itself: bool (n_draws, n, d)."""
         rows = self._fitted.read(X)
         if not isinstance(n_draws, Integral) or n_draws < 1:
-            raise ValueError(f"n_draws must be a whole number from 1; got {n_draws!r}")
+            raise ValueError(f"n_draws must be a whole number from 1; got {said(n_draws)}")
         return self._fitted.draws(rows, int(n_draws), spawn_seeds(random_state, 1)[0])
 
     def transform(self, X: Any) -> Any:
@@ -171,7 +178,7 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
 
         Parameters
         ----------
-        row : a 1-d array, a pandas Series (its columns by name, in any order), or a table of one row
+        row : a 1-d array, a pandas Series or a dict (columns by name, in any order), or a table of one row
 
         Returns
         -------
@@ -272,6 +279,10 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
         earlier = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
         self.__dict__ = earlier | learned
         return self
+
+    def _training(self) -> Train:
+        """What trains as the parameters say."""
+        return {"honest": train_honest, "joint": train_joint}[self.objective]
 
     # What subclasses fill in.
 

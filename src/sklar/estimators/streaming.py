@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklar.model.gates import Gates
+from sklar.table.csv_format import TableError
 from sklar.table.encoding import Encoding
-from sklar.table.files import TableError
 from sklar.table.sampling import Drawn, Sampler
 from sklar.table.schema import TrainingTable, read_training_table
 from sklar.table.sources import Source, open_source
@@ -86,7 +87,7 @@ def rows_in_memory(n_rows: int, n_inputs: int, params: dict[str, Any]) -> int:
     room = MEMORY // (BYTES_OF_ROW + BYTES_OF_INPUT * n_inputs)
     if n_rows <= room or params["objective"] == "joint":
         return min(n_rows, room)
-    steps = HonestSettings.from_params(params, n_rows, params.get("k")).steps_for(n_rows, n_inputs)
+    steps = HonestSettings.from_params(params, n_rows, params.get("k")).steps_for(n_rows, Gates(n_inputs))
     return min(room, steps * params["batch_size"])
 
 
@@ -105,7 +106,7 @@ def _read_source(source: Source, y: Any, asked: Request) -> tuple[TrainingTable,
     sampler = Sampler(n_rows, size, spawn_seeds(asked.params["random_state"], 1)[0])
     scan = Scan(source.name, features, targets, sampler, "class_weight" in asked.params and len(targets) == 1)
     found = scan.merged(source.map(scan))
-    encoding = None if found.summary is None else found.summary.encoding()
+    encoding = None if found.summary is None else found.summary.encoding(asked.params.get("dates") == "parts")
     if encoding is not None:
         size = asked.max_rows or rows_in_memory(n_rows, int(encoding.widths().sum()), asked.params)
     sample = sampler.together(found.drawn, size)

@@ -5,23 +5,21 @@ queries. They are read batch by batch, in bounded memory, and never whole.
 from __future__ import annotations
 
 import copy
-import glob
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sklar.table.files import TableError
+from sklar.table.csv_format import TableError
+from sklar.table.datasets import dataset_of
 from sklar.table.sampling import Sampler
 
 BATCH_ROWS = 65_536  # read at a time
-FORMATS = {".parquet": "parquet", ".arrow": "ipc", ".feather": "ipc"}
 
 Work = Callable[[Any, int, int], Any]  # an Arrow table, its number among the batches, the number of its first row
 
@@ -42,7 +40,7 @@ def open_source(X: Any) -> Source | None:
     if isinstance(X, Source):
         return X
     if isinstance(X, str | PathLike):
-        return ArrowSource(_dataset(str(X)), str(X))
+        return ArrowSource(dataset_of(str(X)), str(X))
     package = type(X).__module__.split(".")[0]
     if package == "pyarrow" and hasattr(X, "to_batches") and hasattr(X, "scanner"):
         return ArrowSource(X, "the dataset")
@@ -95,6 +93,11 @@ class Source(ABC):
         fewer = copy.copy(self)
         fewer.columns = [column for column in self.columns if column not in columns]
         return fewer
+
+    def with_values(self, columns: Sequence[str]) -> Source:
+        """The rows alone that miss none of these columns."""
+        self.require(columns)
+        return RowsWith(self, columns)
 
     def head(self, size: int, columns: Sequence[str]) -> Any:
         """The first rows, at least `size` where there are so many, as one Arrow table."""
@@ -181,6 +184,37 @@ class QuerySource(Source):
             yield pyarrow.Table.from_batches([batch])
 
 
+class RowsWith(Source):
+    """The rows of a source that have a value of some columns."""
+
+    def __init__(self, source: Source, needed: Sequence[str]) -> None:
+        super().__init__(source.name, source.columns)
+        self.source, self.needed = source, list(needed)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Counted in a pass over these columns."""
+        return sum(table.num_rows for table in self._tables(self.needed))
+
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        for table in self.source.batches(list(dict.fromkeys([*columns, *self.needed]))):
+            yield table.select(columns).filter(_have_values(table.select(self.needed)))
+
+
+def _have_values(table: Any) -> Any:
+    """Which rows miss nothing; NaN and empty text are missing too."""
+    import pyarrow
+    import pyarrow.compute
+
+    there = np.ones(table.num_rows, dtype=bool)
+    for column in table.columns:
+        missing = column.is_null(nan_is_null=True).to_numpy()
+        if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
+            missing = missing | (pyarrow.compute.fill_null(column, "").to_numpy() == "")
+        there &= ~missing
+    return pyarrow.array(there)
+
+
 class DaskSource(Source):
     """A Dask DataFrame: its partitions are read, and worked on, where Dask has them."""
 
@@ -230,39 +264,3 @@ def _ahead(tables: Iterator[Any]) -> Iterator[Any]:
         while (table := coming.result()) is not None:
             coming = reader.submit(next, tables, None)
             yield table
-
-
-def _dataset(path: str) -> Any:
-    """Files as one Arrow dataset."""
-    try:
-        import pyarrow
-        import pyarrow.dataset
-    except ImportError as error:
-        raise TableError('Parquet and Arrow files need pyarrow: pip install "sklar[parquet]"') from error
-    files = _files(path)
-    kinds = {FORMATS.get(Path(file).suffix.lower()) for file in files}
-    if kinds - set(FORMATS.values()):
-        hint = "read a CSV with pandas, or with duckdb.sql(\"select * from 'file.csv'\")"
-        raise TableError(f"{path}: the ending must be .parquet, .arrow or .feather; {hint}")
-    if len(kinds) > 1:
-        raise TableError(f"{path}: has both Parquet and Arrow files; name those of one kind")
-    try:
-        where = path if Path(path).is_dir() else None
-        given = {"partitioning": "hive", "partition_base_dir": where} if where else {}
-        return pyarrow.dataset.dataset(files, format=kinds.pop(), **given)
-    except (pyarrow.ArrowException, OSError) as error:
-        raise TableError(f"{path}: not a table of Parquet or Arrow files ({error})") from error
-
-
-def _files(path: str) -> list[str]:
-    """The files of a folder, also inside it, or of a pattern; hidden ones apart."""
-    if Path(path).is_dir():
-        inside = (p for p in Path(path).rglob("*") if p.suffix.lower() in FORMATS and not p.name.startswith((".", "_")))
-        files = sorted(str(p) for p in inside)
-    elif Path(path).is_file():
-        return [path]
-    else:
-        files = sorted(glob.glob(path, recursive=True))
-    if not files:
-        raise TableError(f"{path}: no such file" if not Path(path).is_dir() else f"{path}: no Parquet or Arrow file")
-    return files

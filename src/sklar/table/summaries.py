@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklar.table.adapter import adapt
 from sklar.table.columns import Column, from_categories, from_objects
-from sklar.table.encoding import Categories, Encoding, frequent, spread_of_counts
+from sklar.table.encoding import Encoding, frequent, spread_of_counts
 from sklar.table.scaling import Scaling, require_finite
 
 # Different values that are counted exactly. Of a column with more (names, ids) the rarer half is forgotten when so many
@@ -52,6 +52,20 @@ class Moments:
             return Moments(count, self.mean + step * share, squares)
 
 
+class Learned(NamedTuple):
+    """What one column comes to."""
+
+    centre: float
+    spread: float
+    kept: tuple[Any, ...] | None  # its categories; None: numbers
+    missing: bool
+    pooled: bool = False
+    is_date: bool = False
+
+
+NO_VALUE = Learned(0.0, 1.0, (), missing=True)
+
+
 @dataclass
 class Values:
     """How often each category of a column was seen."""
@@ -69,56 +83,75 @@ class Values:
             found.counts = Counter(dict(kept))
         return found
 
+    def learned(self, name: str, n_rows: int) -> Learned:
+        """The categories to keep; or, where all values are dates as text, days."""
+        if not self.counts:
+            return NO_VALUE
+        column = (from_categories if self.declared else from_objects)(name, self.counts)
+        counts, present = np.array(list(self.counts.values())), self.counts.total() + self.forgotten
+        if column.is_date:
+            return self._days(column, counts, present < n_rows)
+        kept, rest = frequent(Counter(dict(zip(column.values, counts.tolist(), strict=True))))
+        states = [self.counts[value] for value in kept]
+        spread = spread_of_counts([*states, present - sum(states), n_rows - present])
+        return Learned(0.0, spread, kept, present < n_rows, pooled=rest or self.forgotten > 0)
+
+    def _days(self, column: Column, counts: np.ndarray, missing: bool) -> Learned:
+        if self.forgotten:
+            many = f"column {column.name!r} holds more than {MOST_COUNTED} different dates as text"
+            raise ValueError(f"{many}; store it as dates, or leave it out")
+        days = column.numbers()
+        mean = np.average(days, weights=counts)
+        spread = np.sqrt(np.average((days - mean) ** 2, weights=counts))
+        return Learned(float(mean), float(spread), None, missing, is_date=True)
+
 
 @dataclass(frozen=True)
 class Summary:
-    """Of some rows of a table; `moments` are of the columns of numbers, in their order."""
+    """Of some rows of a table; `moments` are of the columns of numbers and dates, in their order."""
 
     names: tuple[str, ...]
     n_rows: int
     moments: Moments
+    dates: frozenset[str]  # columns of numbers that are days
     values: dict[str, Values]  # of the other columns
 
     @classmethod
     def of(cls, table: Any, first_row: int = 0) -> Summary:
         """Of an Arrow table whose first row has this number in the whole; infinity is an error that names the row."""
         texts = [name for name in table.column_names if is_text(table.schema.field(name).type)]
-        rows = _numbers(table.drop_columns(texts), table.num_rows)
+        rows, dates = _numbers(table.drop_columns(texts), table.num_rows)
         numbers = [name for name in table.column_names if name not in texts]
-        require_finite(rows, numbers, missing=np.ones(len(numbers), dtype=bool), first_row=first_row)
+        require_finite(rows, numbers, missing=True, first_row=first_row)
         values = {name: _values(table.column(name)) for name in texts}
-        return cls(tuple(table.column_names), table.num_rows, Moments.of(rows), values)
+        return cls(tuple(table.column_names), table.num_rows, Moments.of(rows), dates, values)
 
     def merged(self, other: Summary) -> Summary:
         """Of both together; columns must be the same."""
         values = {name: one.merged(other.values[name]) for name, one in self.values.items()}
-        return Summary(self.names, self.n_rows + other.n_rows, self.moments.merged(other.moments), values)
+        moments, dates = self.moments.merged(other.moments), self.dates | other.dates
+        return Summary(self.names, self.n_rows + other.n_rows, moments, dates, values)
 
-    def encoding(self) -> Encoding:
+    def encoding(self, with_cycles: bool = False) -> Encoding:
         """How every column becomes inputs, as `Encoding.of` says for a table in memory."""
-        d = len(self.names)
-        numbers = [j for j, name in enumerate(self.names) if name not in self.values]
-        centre, spread, present = np.zeros(d), np.ones(d), np.zeros(d, dtype=np.int64)
-        present[numbers], centre[numbers] = self.moments.count, self.moments.mean
-        spread[numbers] = np.sqrt(self.moments.squares / np.maximum(self.moments.count, 1))
-        for j in numbers:
-            if not present[j]:
-                raise ValueError(f"column {self.names[j]!r} has no value in any row; leave it out")
+        found = [self._column(name) for name in self.names]
+        centre, spread = (np.array([getattr(one, part) for one in found]) for part in ("centre", "spread"))
         scaling = Scaling.of_moments(centre, spread, self.n_rows, list(self.names))
-        categories, pooled = self.categories
-        for j, name in enumerate(self.names):
-            if name in self.values:
-                kept = categories[j] or ()
-                present[j] = self.values[name].counts.total() + self.values[name].forgotten
-                states = [self.values[name].counts[value] for value in kept]
-                scaling.spread[j] = spread_of_counts([*states, present[j] - sum(states), self.n_rows - present[j]])
-        return Encoding(scaling, present < self.n_rows, categories, pooled)
+        missing, pooled, dates = (
+            np.array([getattr(one, part) for one in found], dtype=bool) for part in ("missing", "pooled", "is_date")
+        )
+        return Encoding(scaling, missing, tuple(one.kept for one in found), pooled, dates, with_cycles)
 
-    @property
-    def categories(self) -> Categories:
-        """The most frequent categories of each column."""
-        found = [_kept(name, self.values[name]) if name in self.values else (None, False) for name in self.names]
-        return Categories(tuple(kept for kept, _ in found), np.array([rest for _, rest in found], dtype=bool))
+    def _column(self, name: str) -> Learned:
+        """What one column comes to."""
+        if name in self.values:
+            return self.values[name].learned(name, self.n_rows)
+        place = [other for other in self.names if other not in self.values].index(name)
+        count = int(self.moments.count[place])
+        if not count:
+            return NO_VALUE
+        spread = float(np.sqrt(self.moments.squares[place] / count))
+        return Learned(float(self.moments.mean[place]), spread, None, count < self.n_rows, is_date=name in self.dates)
 
 
 def summarise(tables: Any) -> Summary:
@@ -146,15 +179,19 @@ def is_text(kind: Any) -> bool:
     return types.is_string(kind) or types.is_large_string(kind) or types.is_dictionary(kind)
 
 
-def _numbers(table: Any, n_rows: int) -> np.ndarray:
-    """Columns of numbers and booleans, NaN where missing: float64 (n, d); dates and lists are errors that name it."""
+def _numbers(table: Any, n_rows: int) -> tuple[np.ndarray, frozenset[str]]:
+    """Columns of numbers, booleans and dates, NaN where missing, float64 (n, d), and which are dates.
+
+    Lists and the like are errors that name the column.
+    """
     if not table.num_columns:
-        return np.empty((n_rows, 0))
+        return np.empty((n_rows, 0)), frozenset()
     adapted = adapt(table)
     columns = adapted.columns()
     if columns is None:
-        return adapted.dense().astype(np.float64)
-    return np.column_stack([column.values for column in columns]).astype(np.float64)
+        return adapted.dense().astype(np.float64), frozenset()
+    dates = frozenset(column.name for column in columns if column.is_date)
+    return np.column_stack([column.numbers() for column in columns]).astype(np.float64), dates
 
 
 def _values(column: Any) -> Values:
@@ -165,10 +202,3 @@ def _values(column: Any) -> Values:
     labels, counts = counted.field("values").to_pylist(), counted.field("counts").to_pylist()
     found = {label: count for label, count in zip(labels, counts, strict=True) if label is not None and label == label}
     return Values(Counter(found), declared=types.is_dictionary(column.type))
-
-
-def _kept(name: str, values: Values) -> tuple[tuple[Any, ...], bool]:
-    """The categories to keep, and whether others are left."""
-    column: Column = (from_categories if values.declared else from_objects)(name, values.counts)
-    kept, rest = frequent(name, Counter(dict(zip(column.values, values.counts.values(), strict=True))))
-    return kept, rest or values.forgotten > 0

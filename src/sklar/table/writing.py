@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import sys
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from sklar.atomic import replacing
-from sklar.table.files import arrow_modules, format_of
+from sklar.table.csv_files import STANDARD, write_csv, write_lines
+from sklar.table.files import CSV, arrow_modules, format_of
 
 Blocks = Iterable[dict[str, np.ndarray]]  # of rows, as named columns
 
 
 def write_table(path: str | Path, columns: dict[str, np.ndarray]) -> None:
-    """Write named columns as .csv or .parquet, by the file's ending; whole, or what was there before stays."""
+    """Write named columns as CSV, Parquet or Arrow, by the file's ending; whole, or what was there before stays.
+
+    "-" is standard output, as CSV.
+    """
     write_blocks(path, [columns])
 
 
@@ -33,18 +37,15 @@ def write_blocks(path: str | Path, blocks: Blocks) -> None:
     ['a', '0', '0', '1', '1']
     """
     path = Path(path)
-    write = {".csv": _write_csv, ".parquet": _write_parquet}.get(format_of(path), _write_feather)
+    kind = format_of(path)
+    if str(path) == STANDARD:
+        write_lines(sys.stdout, blocks)
+        return
     with replacing(path) as part:
-        write(part, blocks)
-
-
-def _write_csv(path: Path, blocks: Blocks) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        for number, columns in enumerate(blocks):
-            if number == 0:
-                writer.writerow(columns)
-            writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+        if kind in CSV:
+            write_csv(part, path.name, blocks)
+        else:
+            {".parquet": _write_parquet}.get(kind, _write_feather)(part, blocks)
 
 
 def _write_parquet(path: Path, blocks: Blocks) -> None:

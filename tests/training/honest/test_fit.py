@@ -131,7 +131,7 @@ def test_it_reports_as_many_steps_as_it_says(d, settles):
     settings = replace(SETTINGS, schedule=schedule)
     fit_honest(x[None], y[None], Task(2), settings, report=lambda: told.append(1))
     expected = schedule.total + schedule.path_steps - (0 if settles else schedule.settle_steps)  # two strengths
-    assert len(told) == settings.steps_for(2000, d) == expected
+    assert len(told) == settings.steps_for(2000, Gates(d)) == expected
 
 
 PARAMS = {

@@ -51,7 +51,7 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
             "prediction": [_shown(value, classes) for value in predictions[shown_rows]],
             "right": None if classes is None else (target == predictions)[shown_rows].tolist(),
             "proba": _proba(fitted, rows),
-            "order": _order(fitted, rows, shown),
+            "order": _order(fitted, rows, shown, masks[shown_rows]),
             "places": _places(fitted, rows),
         },
         "cells": {
@@ -165,12 +165,13 @@ def _proba(fitted: FittedModel, rows: Any) -> list[float] | None:
     return [round(100 * float(p), 1) for p in fitted.probabilities(rows).max(axis=1)]
 
 
-def _order(fitted: FittedModel, rows: Any, shown: np.ndarray) -> list[list[int]] | None:
-    """A ranker's columns, best first; None for a selector."""
+def _order(fitted: FittedModel, rows: Any, shown: np.ndarray, masks: np.ndarray) -> list[list[int]] | None:
+    """A ranker's columns, best first, where they are selected; None for a selector."""
     if fitted.k is None:
         return None
     places = {int(j): place for place, j in enumerate(shown)}
-    return [[places[int(j)] for j in row if int(j) in places] for row in fitted.ranks(rows)]
+    ranked = zip(fitted.ranks(rows).tolist(), masks, strict=True)
+    return [[places[j] for j in row if j in places and mask[j]] for row, mask in ranked]
 
 
 def _places(fitted: FittedModel, rows: Any) -> list[list[list[int]]] | None:
