@@ -70,10 +70,14 @@ def test_a_folder_gives_what_its_file_gives(folder, what):
 
 def test_one_target_of_numbers_and_several(folder):
     said = []
-    model = fit_file(str(folder / "many"), "value", str(folder / "m"), ignore=["label"], echo=said.append, **WORDS)
+    model = fit_file(
+        str(folder / "many"), "value", str(folder / "m"), ignore=["label", "id"], echo=said.append, **WORDS
+    )
     assert type(model).__name__ == "CopulaSelectorRegressor"
     assert any("120 rows" in line for line in said)
-    two = fit_file(str(folder / "many"), ["value", "x0"], str(folder / "m"), ignore=["label"], echo=silent, **WORDS)
+    two = fit_file(
+        str(folder / "many"), ["value", "x0"], str(folder / "m"), ignore=["label", "id"], echo=silent, **WORDS
+    )
     assert two.predict(streamed(str(folder / "many"))).read_all().column_names == ["prediction_1", "prediction_2"]
 
 

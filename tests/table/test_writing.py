@@ -50,4 +50,4 @@ def test_each_block_is_written_before_the_next_is_made(tmp_path):
 
 def test_an_unknown_ending_is_refused(tmp_path):
     with pytest.raises(TableError, match="the ending must be"):
-        write_blocks(tmp_path / "t.txt", blocks())
+        write_blocks(tmp_path / "t.xyz", blocks())
