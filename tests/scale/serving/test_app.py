@@ -85,7 +85,6 @@ GOOD = {"a": 1.0, "b": 0.5, "c": 2, "d": 0.1, "text": "up"}
         ([1], 422, "bad_rows", "rows"),
         ({"rows": [3]}, 422, "bad_rows", "rows"),
         ({"rows": [{**GOOD, "b": "x"}]}, 422, "bad_value", "column 'b'"),
-        ({"rows": [{**GOOD, "b": None}]}, 422, "bad_value", "column 'b'"),
         ({"rows": [{**GOOD, "text": 4}]}, 422, "bad_value", "column 'text'"),
         ({"rows": [{**GOOD, "b": [1, 2]}]}, 422, "bad_value", "column 'b'"),
         ({"rows": [{"a": 1.0}]}, 422, "missing_column", "'b'"),
@@ -150,10 +149,13 @@ def test_numbers_alone_take_the_short_way(serve, numbers_model):
     good = {f"x{j}": float(j) for j in range(5)}
     expected = numbers_model.predict(np.arange(5.0)[None])
     assert ask(port, "/predict", {"rows": [good]}).json["predictions"] == expected.tolist()
-    for bad in ("x", None, [1], 1e400, 10**400, {}):
+    for bad in ("x", "1.5", [1], 1e400, 10**400, {}):
         reply = ask(port, "/predict", {"rows": [good, {**good, "x3": bad}]})
         assert (reply.status, reply.json["error"]["column"]) == (422, "x3"), bad
     assert ask(port, "/select", {"rows": [{**good, "x3": True, "other": 1}]}).status == 200
+    missing = np.array([[0.0, 1.0, 2.0, np.nan, 4.0]])
+    found = ask(port, "/select", {"rows": [{**good, "x3": None}]}).json["selected"]
+    assert found == [[f"x{j}" for j in np.flatnonzero(numbers_model.select(missing)[0])]]
 
 
 def test_the_command_serves_and_stops(tmp_path, model):

@@ -8,7 +8,7 @@ from sklar.scale.serving.errors import RequestError
 def test_it_describes_this_model(model):
     found = specification(model.fitted_, Limits(max_rows=77))
     schemas = found["components"]["schemas"]
-    assert schemas["Row"]["properties"]["a"] == {"type": ["number"]}
+    assert schemas["Row"]["properties"]["a"] == {"type": ["number", "null"]}
     assert schemas["Row"]["properties"]["text"] == {"type": ["string", "null"]}
     assert schemas["Table"]["properties"]["rows"]["maxItems"] == 77
     assert schemas["Error"]["properties"]["error"]["properties"]["type"]["enum"] == list(RequestError.STATUS)

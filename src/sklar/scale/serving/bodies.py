@@ -81,29 +81,25 @@ def _column(values: Sequence[Any]) -> np.ndarray:
 
 
 def _plain_rows(schema: Schema, cells: list[list[Any]]) -> np.ndarray:
-    """Of a model that reads numbers alone, none of them missing: checked as one array."""
+    """Of a model that reads numbers alone: checked as one array; null is missing."""
     try:
         rows = np.array(cells)
-        numeric = rows.dtype.kind in "fiub"
+        if rows.dtype.kind == "O":
+            rows = np.array([[np.nan if value is None else value for value in row] for row in cells])
+        rows = rows.astype(np.float64) if rows.dtype.kind in "fiub" else None
     except (ValueError, OverflowError):  # lists in cells, or whole numbers beyond 64 bits
-        numeric = False
-    if not numeric:
-        raise _first_bad(schema, cells)
-    rows = rows.astype(np.float64)
-    if not np.isfinite(rows).all():
+        rows = None
+    if rows is None or np.isinf(rows).any():
         raise _first_bad(schema, cells)
     return rows
 
 
 def _first_bad(schema: Schema, cells: list[list[Any]]) -> RequestError:
-    """The error that names the first cell that is no finite number."""
+    """The error that names the first cell that is neither a finite number nor missing."""
     for number, row in enumerate(cells):
         for name, value in zip(schema.names, row, strict=True):
-            if not isinstance(value, int | float) or not abs(value) <= LARGEST:
-                said = (
-                    "missing, and fit saw no missing value" if value is None else f"{str(value)[:40]!r}, not a number"
-                )
-                return RequestError("bad_value", f"row {number}: {name!r} is {said}", name)
+            if value is not None and (not isinstance(value, int | float) or abs(value) > LARGEST):
+                return RequestError("bad_value", f"row {number}: {name!r} is {str(value)[:40]!r}, not a number", name)
     return RequestError("bad_rows", "the rows do not make a table of numbers")
 
 

@@ -36,11 +36,9 @@ def specification(fitted: FittedModel, limits: Any) -> Object:
 
 
 def _columns(fitted: FittedModel) -> Object:
-    encoding = fitted.schema.encoding
-    return {
-        name: {"type": ["number" if kept is None else "string", *(["null"] if missing else [])]}
-        for name, kept, missing in zip(fitted.schema.names, encoding.categories, encoding.missing, strict=True)
-    }
+    """What each column may hold; any value may be missing, and a feature whose value fit never missed is not shown."""
+    of_column = zip(fitted.schema.names, fitted.schema.encoding.categories, strict=True)
+    return {name: {"type": ["number" if kept is None else "string", "null"]} for name, kept in of_column}
 
 
 def _answers(fitted: FittedModel) -> Object:
