@@ -86,12 +86,11 @@ def _plain_rows(schema: Schema, cells: list[list[Any]]) -> np.ndarray:
         rows = np.array(cells)
         if rows.dtype.kind == "O":
             rows = np.array([[np.nan if value is None else value for value in row] for row in cells])
-        rows = rows.astype(np.float64) if rows.dtype.kind in "fiub" else None
-    except (ValueError, OverflowError):  # lists in cells, or whole numbers beyond 64 bits
-        rows = None
-    if rows is None or np.isinf(rows).any():
+    except (ValueError, OverflowError) as error:  # lists in cells, or whole numbers beyond 64 bits
+        raise _first_bad(schema, cells) from error
+    if rows.dtype.kind not in "fiub" or np.isinf(rows).any():
         raise _first_bad(schema, cells)
-    return rows
+    return rows.astype(np.float64)
 
 
 def _first_bad(schema: Schema, cells: list[list[Any]]) -> RequestError:
