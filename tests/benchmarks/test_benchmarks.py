@@ -130,9 +130,7 @@ def test_the_benchmarks_of_honest_training(name, line, tmp_path, run_quick):
 
 
 def test_the_benchmarks_of_scale(run_quick):
-    output = run_quick("bench_stream", "--agreement")
-    assert re.search(r"\| 2,000 \| 0\.0 \| \d+ \| \d+% \|", output)
-    assert re.search(r"masks of a fit of 1,000 rows and of all 2,000: \d+\.\d\d% of rows", output)
+    assert re.search(r"\| 2,000 \| 0\.0 \| \d+ \| \d+% \|", run_quick("bench_stream"))
 
 
 def test_the_load_test(run_quick):
