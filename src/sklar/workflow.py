@@ -36,6 +36,7 @@ def fit_file(
     sample_weight: str | None = None,
     event: str | None = None,
     missing_target: str = "drop",
+    checkpoint: str | None = None,
     sql: str | None = None,
     csv: CsvFormat | None = None,
     echo: Callable[[str], object] = print,
@@ -46,9 +47,9 @@ def fit_file(
 
     `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sample_weight` the
     column that says what rows count, `event` the one that says whether the time in `target` is an event's (a Cox
-    model), `sql` a DuckDB query in which the file is `data`. Rows without a target are left out and counted, or with
-    `missing_target="refuse"` an error. `csv` says what a CSV file does not say itself. `echo` gets progress in lines of
-    text, `tell` the result as plain values.
+    model), `checkpoint` a folder to go on from after a kill, `sql` a DuckDB query in which the file is `data`. Rows
+    without a target are left out and counted, or with `missing_target="refuse"` an error. `csv` says what a CSV file
+    does not say itself. `echo` gets progress in lines of text, `tell` the result as plain values.
     """
     _require_file(out, "a model")
     targets = [target] if isinstance(target, str) else list(target)
@@ -66,7 +67,7 @@ def fit_file(
         echo(f"target {said} looks like {task} (say --task to decide)")
     if task == "regression" and event is None and not np.issubdtype(learned.y.dtype, np.number):
         raise TableError(f"{data}: the target {said} is text, which --task regression cannot use")
-    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(**learned.words)
+    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(**learned.words, checkpoint=checkpoint)
     estimator.fitted_ = estimator.fitted_.read_from(targets, csv.missing if csv else ())
     summary = {**_summary(estimator.fitted_, learned), "n_rows_without_target": learned.n_left_out}
     _summarise(summary, echo)

@@ -1,6 +1,10 @@
 """What all commands share: one-line errors, results on standard output, progress beside them."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 import warnings
 
 import click
@@ -59,3 +63,45 @@ def test_ctrl_c_is_one_line_and_130():
 
 def test_anything_else_is_a_bug_and_shows():
     assert isinstance(run(ZeroDivisionError()).exception, ZeroDivisionError)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory"), RuntimeError("CUDA out of memory")],
+)
+def test_no_memory_is_one_line(error):
+    result = run(error)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[1:] == [
+        "error: not enough memory; give fewer rows or columns, a smaller --batch-size, or more memory"
+    ]
+
+
+def test_another_runtime_error_is_a_bug():
+    assert isinstance(run(RuntimeError("a bug")).exception, RuntimeError)
+
+
+def test_a_limit_of_memory_is_one_line(tmp_path):
+    """As `ulimit -v` sets it, on a fit that needs more."""
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "t.csv"
+    rows = "\n".join(",".join(["0.5", "1", "2"] * 10 + [str(i % 2)]) for i in range(4000))
+    path.write_text(",".join(f"x{j}" for j in range(30)) + ",y\n" + rows + "\n")
+    code = f"""
+import resource, sys
+import torch, sklar.estimators
+used = next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmSize")) * 1024
+resource.setrlimit(resource.RLIMIT_AS, (used + 2**27, used + 2**27))
+from sklar.cli import main
+sys.argv = ["sklar", "fit", {str(path)!r}, "--target", "y", "--out", {str(tmp_path / "m.sklar")!r}, "--quiet",
+            "--objective", "joint", "--penalty", "0.01", "--batch-size", "4000", "--predict-hidden", "8000"]
+main()
+"""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    finished = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+    )
+    assert resource
+    assert finished.returncode == 1, finished.stderr
+    assert re.fullmatch(r"error: not enough memory[^\n]+\n", finished.stderr)
+    assert not (tmp_path / "m.sklar").exists()

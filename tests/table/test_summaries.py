@@ -48,7 +48,7 @@ def test_it_is_the_encoding_of_memory():
         expected = Schema.of(given, words).encoding
     assert found.categories == expected.categories
     assert (found.missing == expected.missing).all()
-    assert (found.pooled == expected.pooled).all()
+    np.testing.assert_allclose(found.others, expected.others)
     np.testing.assert_allclose(found.scaling.centre, expected.scaling.centre, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(found.scaling.spread, expected.scaling.spread, rtol=1e-9)
     assert found.missing.sum() == 4  # the test sees holes in numbers and in text, and columns without any value
@@ -111,5 +111,5 @@ def test_forgotten_values_are_pooled(monkeypatch):
     monkeypatch.setattr(summaries, "MOST_COUNTED", 4)
     parts = [pa.table({"a": ["x", "x", f"{i}", f"{i + 100}"]}) for i in range(10)]
     summary = summarise(parts)
-    assert summary.encoding().pooled.tolist() == [True]
+    assert summary.encoding().others.tolist() == [0.5]
     assert not summary.encoding().missing.any()

@@ -17,9 +17,10 @@ from sklar.audit import AuditReport, audit
 from sklar.estimators.answers import ask
 from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
-from sklar.estimators.preparation import prepare, require_finite_weights
+from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.explain import Explanation, explain
+from sklar.export.plain import plain_parameters
 from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.params import check_params
@@ -48,6 +49,7 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
         *,
         target: Names | None = None,
         max_rows: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
     ) -> Self:
         """Learn which features decide each row.
 
@@ -59,12 +61,13 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
             Or a sparse matrix of numbers (read as CSR), nothing in it missing. Or a table larger than memory: the path
             of a Parquet or Arrow file, a folder or a pattern of them, an Arrow dataset, a DuckDB relation.
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
-        sample_weight : what each row counts, (n,), from 0; None is 1 for all
-            A whole number is as many copies of the row, and 0 is none. Of a file the name of its column.
+        sample_weight : what each row counts, (n,), from 0: 2 is a row twice, 0 none; None is 1 for all
+            Of a file the name of its column.
         target : of a file, dataset or query, instead of y: the column, or columns, to predict
             With loss="cox" two, the event and the time.
-        max_rows : of a file, dataset or query the rows to hold in memory, at most; None is what 2 GiB hold
-            All rows give the schema; a uniform sample of them trains (see `estimators.streaming`).
+        max_rows : of a file, dataset or query the rows to train on, at most, drawn uniformly; None is what 2 GiB hold
+        checkpoint : folder that the fit keeps itself in, about every minute; None is none
+            The same call again, after a kill, goes on from there and ends with the same result.
 
         Returns
         -------
@@ -72,14 +75,16 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
         """
         check_params(self)
         params, device = self.get_params(deep=False), resolve_device(self.device)
+        plain_parameters(params)  # what cannot be saved is refused before the work
         asked = Request(target, sample_weight, max_rows, type(self).__name__, params)
         table, encoding = read_rows(X, y, asked)
         schema = Schema.of(table, params, encoding)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
-        train = self._training()
-        trained = train(params, data, encoded.task, k, spawn_seeds(self.random_state, 1)[0])
+        seed = spawn_seeds(self.random_state, 1)[0]
+        with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
+            trained = self._training()(params, data, encoded.task, k, kept.seed if kept else seed, kept)
         require_finite_weights(trained.model)
         fitted = FittedModel(
             objective=self.objective,
@@ -96,8 +101,7 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
     def select(self, X: Any) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out.
 
-        A file, dataset or query in gives an Arrow stream out (`pyarrow.RecordBatchReader`), here and for the other
-        answers about rows.
+        This and other answers about rows of a file, dataset or query are Arrow streams (`pyarrow.RecordBatchReader`).
         """
         return ask(self._fitted, "masks", X)
 
@@ -178,7 +182,7 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
 
         Parameters
         ----------
-        row : a 1-d array, a pandas Series or a dict (columns by name, in any order), or a table of one row
+        row : a 1-d array or list, a pandas Series or a dict (values by name, in any order), or a table of one row
 
         Returns
         -------
@@ -216,7 +220,8 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
         path : the file to write
         audit : run the audit (it trains small predictors: seconds to a minute); False leaves it out, an AuditReport is
             shown as it is
-        max_rows : rows in the page's table, at most, evenly spread; the page's numbers are of all rows
+        max_rows : rows in the page's table, at most (and so many that the page stays below 3 MB), evenly spread; the
+            page's numbers are of all rows
         title : of the page
         target : of a file, dataset or query the column of y; 100,000 of its rows, drawn at random, make the page
 

@@ -106,7 +106,11 @@ def _read_source(source: Source, y: Any, asked: Request) -> tuple[TrainingTable,
     sampler = Sampler(n_rows, size, spawn_seeds(asked.params["random_state"], 1)[0])
     scan = Scan(source.name, features, targets, sampler, "class_weight" in asked.params and len(targets) == 1)
     found = scan.merged(source.map(scan))
-    encoding = None if found.summary is None else found.summary.encoding(asked.params.get("dates") == "parts")
+    encoding = (
+        None
+        if found.summary is None
+        else found.summary.encoding(asked.params["dates"] == "parts", asked.params.get("scaling") == "global")
+    )
     if encoding is not None:
         size = asked.max_rows or rows_in_memory(n_rows, int(encoding.widths().sum()), asked.params)
     sample = sampler.together(found.drawn, size)

@@ -59,7 +59,7 @@ class Learned(NamedTuple):
     spread: float
     kept: tuple[Any, ...] | None  # its categories; None: numbers
     missing: bool
-    pooled: bool = False
+    others: float = 0.0  # the share of rows with other categories
     is_date: bool = False
 
 
@@ -91,10 +91,10 @@ class Values:
         counts, present = np.array(list(self.counts.values())), self.counts.total() + self.forgotten
         if column.is_date:
             return self._days(column, counts, present < n_rows)
-        kept, rest = frequent(Counter(dict(zip(column.values, counts.tolist(), strict=True))))
+        kept, others = frequent(column, Counter(dict(zip(column.values, counts.tolist(), strict=True))), n_rows)
         states = [self.counts[value] for value in kept]
         spread = spread_of_counts([*states, present - sum(states), n_rows - present])
-        return Learned(0.0, spread, kept, present < n_rows, pooled=rest or self.forgotten > 0)
+        return Learned(0.0, spread, kept, present < n_rows, others + self.forgotten / n_rows)
 
     def _days(self, column: Column, counts: np.ndarray, missing: bool) -> Learned:
         if self.forgotten:
@@ -132,15 +132,17 @@ class Summary:
         moments, dates = self.moments.merged(other.moments), self.dates | other.dates
         return Summary(self.names, self.n_rows + other.n_rows, moments, dates, values)
 
-    def encoding(self, with_cycles: bool = False) -> Encoding:
+    def encoding(self, with_cycles: bool = False, one_scale: bool = False) -> Encoding:
         """How every column becomes inputs, as `Encoding.of` says for a table in memory."""
         found = [self._column(name) for name in self.names]
         centre, spread = (np.array([getattr(one, part) for one in found]) for part in ("centre", "spread"))
-        scaling = Scaling.of_moments(centre, spread, self.n_rows, list(self.names))
-        missing, pooled, dates = (
-            np.array([getattr(one, part) for one in found], dtype=bool) for part in ("missing", "pooled", "is_date")
+        numbers = np.array([one.kept is None for one in found])
+        scaling = Scaling.of_moments(centre, spread, self.n_rows, list(self.names), numbers if one_scale else None)
+        missing, dates = (
+            np.array([getattr(one, part) for one in found], dtype=bool) for part in ("missing", "is_date")
         )
-        return Encoding(scaling, missing, tuple(one.kept for one in found), pooled, dates, with_cycles)
+        others = np.array([one.others for one in found])
+        return Encoding(scaling, missing, tuple(one.kept for one in found), others, dates, with_cycles)
 
     def _column(self, name: str) -> Learned:
         """What one column comes to."""

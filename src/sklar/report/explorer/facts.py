@@ -13,12 +13,16 @@ from sklar.fitted import FittedModel
 from sklar.report.explorer.tables import cells, four_digits, spread_rows
 from sklar.report.ordering import linked_order, strongest
 from sklar.table.adapter import adapt
+from sklar.table.cells import show_value
 from sklar.table.sparse import dense
 
 MOST_COLUMNS = 200  # of the mask table: the most selected features
 MOST_LINKED = 40  # features on the map of links
 MOST_AVERAGED = 100  # rows whose correlation is averaged for it, where rows differ in theirs (joint training)
 MOST_GROUPS = 12  # classes with a column of their own in the table of features
+# Of the mask table, so that a page stays below 3 MB; and what a row and its cells take.
+MOST_BYTES = 2_500_000
+BYTES_OF_ROW, BYTES_OF_NUMBER, BYTES_OF_TEXT = 80, 11, 25
 SELECTED, SURELY = 1, 2  # bits of a cell's state
 
 
@@ -28,7 +32,7 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
     masks, predictions, target = dense(fitted.masks(everything)), fitted.predictions(everything), np.asarray(y)
     _require_one_target(target, predictions)
     groups, codes = _groups(target, classes)
-    shown_rows = spread_rows(len(masks), max_rows)
+    shown_rows = spread_rows(len(masks), min(max_rows, _rows_that_fit(masks, fitted.schema.encoding.has_text)))
     some = adapt(adapt(X).take(shown_rows))
     rows = everything[shown_rows]
     certainty = _certainty(fitted, rows)
@@ -59,10 +63,16 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
             "state": _packed(state[:, shown]),
         },
         "links": _links(fitted, rows[spread_rows(len(shown_rows), MOST_AVERAGED)], names),
-        "path": _path(fitted),
+        "path": _path(fitted, float(masks.sum(axis=1).mean())),
         "audit": None if audit is None else audit.to_dict(),
         "thresholds": {"sure": SURE, "linked": LINKED},
     }
+
+
+def _rows_that_fit(masks: np.ndarray, has_text: bool) -> int:
+    """Rows of the table that a page can hold: as many as `MOST_BYTES` are enough for."""
+    columns = min(MOST_COLUMNS, int(masks.any(axis=0).sum()))
+    return MOST_BYTES // (BYTES_OF_ROW + columns * (BYTES_OF_TEXT if has_text else BYTES_OF_NUMBER))
 
 
 def _require_one_target(target: np.ndarray, predictions: np.ndarray) -> None:
@@ -95,7 +105,8 @@ def _groups(target: np.ndarray, classes: np.ndarray | None) -> tuple[list[str], 
         return [*labels, *unknown], np.array([place[str(value)] for value in target])
     low, high = np.quantile(target.astype(float), [1 / 3, 2 / 3])
     codes = (target > low).astype(int) + (target > high)
-    return [f"lowest (to {low:.4g})", f"middle (to {high:.4g})", f"highest (above {high:.4g})"], codes
+    lower, upper = show_value(float(low)), show_value(float(high))
+    return [f"lowest (to {lower})", f"middle (to {upper})", f"highest (above {upper})"], codes
 
 
 def _certainty(fitted: FittedModel, rows: Any) -> np.ndarray:
@@ -196,11 +207,13 @@ def _links(fitted: FittedModel, rows: Any, names: list[str]) -> dict[str, Any]:
     }
 
 
-def _path(fitted: FittedModel) -> dict[str, Any] | None:
+def _path(fitted: FittedModel, mean_features: float) -> dict[str, Any] | None:
+    """The path; at the chosen penalty with the features per row of the page's rows, as everywhere on the page."""
     if not fitted.path:
         return None
     columns = {key: [four_digits(float(v)) for v in values] for key, values in fitted.path.items()}
     chosen = int(np.argmin(np.abs(np.log(np.array(fitted.path["penalty"]) / fitted.penalty))))
+    columns["mean_features"][chosen] = four_digits(mean_features)
     return {**columns, "chosen": chosen}
 
 
