@@ -14,7 +14,7 @@ $(VENV)/.plot: pyproject.toml constraints.txt
 	touch $@
 
 $(VENV)/.test: $(VENV)/.plot
-	$(PIP) -e '.[plot,parquet,sql,baselines,onnx,tune,triton-test,test]'
+	$(PIP) -e '.[plot,parquet,sql,baselines,onnx,tune,dask,serve,triton-test,test]'
 	touch $@
 
 demo: $(VENV)/.plot        ## train on embedded data, print what was found, draw a picture

@@ -92,9 +92,14 @@ def main(arguments: list[str] | None = None) -> None:
     probabilities = train_network(X, y, epochs)
     explainers = {"LIME": lime_of(probabilities, X), "KernelSHAP": kernel_shap_of(probabilities, X)}
 
-    answers = [lambda: selector.select(rows), lambda: [selector.select(rows[i : i + 1]) for i in range(100)]]
-    fast, alone = quickest([*answers], repeats=repeats)
-    fast, alone = fast / n, alone / 100
+    fitted, some = selector.fitted_, [selector.fitted_.read(rows[i : i + 1]) for i in range(100)]
+    answers = [
+        lambda: selector.select(rows),
+        lambda: [selector.select(rows[i : i + 1]) for i in range(100)],
+        lambda: [fitted.masks(row) for row in some],
+    ]
+    fast, alone, checked = quickest([*answers], repeats=repeats)
+    fast, alone, checked = fast / n, alone / 100, checked / 100
     columns = ("", "rows", "a row", "to select in one call", "to select a row a call", "target")
     table(
         f"5. Selecting features of a row, cpu, Syn4, {X.shape[1]} features, {torch.get_num_threads()} thread(s)",
@@ -102,6 +107,8 @@ def main(arguments: list[str] | None = None) -> None:
     )
     line("`select`, all rows in one call", n, f"{1e6 * fast:.1f} us", "1x", "", "")
     line("`select`, a call a row", 100, f"{1e6 * alone:.0f} us", f"{alone / fast:.0f}x", "1x", "")
+    cells = (f"{1e6 * checked:.0f} us", f"{checked / fast:.0f}x", f"{checked / alone:.2f}x")
+    line("`fitted_.masks`, a call a row", 100, *cells, "at most 60 us")
     for name, explain in explainers.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import torch
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
+from sklar.model.few_rows import MOST_ROWS, FewRows
 from sklar.model.row_blocks import RowAnswers, row_blocks
 from sklar.model.selection import GateModel
 from sklar.model.topk_mask import ranking
@@ -93,6 +94,8 @@ class FittedModel:
 
     def masks(self, rows: Any) -> Any:
         """Which features decide each row: bool (n, d); sparse for sparse rows."""
+        if (few := self._few_rows(rows)) is not None:
+            return self.schema.widen(rows, few.mask(self.schema.inputs(rows)))
         return self._per_column(rows, lambda network, x: network.mask(x))
 
     def scores(self, rows: Any) -> np.ndarray:
@@ -182,6 +185,9 @@ class FittedModel:
 
     def outputs(self, rows: Any) -> np.ndarray:
         """What the network says from the selected features: logits or values, (n, out)."""
+        if (few := self._few_rows(rows)) is not None:
+            x = self.schema.inputs(rows)
+            return few.output(x, few.mask(x))
         return self._map(rows, lambda network, x: network.output(x, network.mask(x).to(x.dtype)))
 
     def predictions(self, rows: Any) -> np.ndarray:
@@ -206,6 +212,21 @@ class FittedModel:
             if gates is not None:
                 network = network.withholding(torch.from_numpy(gates).unsqueeze(0).to(device))
             yield part, network, x
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy in another process needs: the networks in numpy are made anew there."""
+        return {name: value for name, value in vars(self).items() if name != "_in_numpy"}
+
+    @cached_property
+    def _in_numpy(self) -> FewRows | None:
+        return FewRows.of(self.network)
+
+    def _few_rows(self, rows: Any) -> FewRows | None:
+        """The networks in numpy, where there are so few rows that calling torch takes longest."""
+        if rows.shape[0] > MOST_ROWS or self._in_numpy is None or self.schema.withheld(rows) is not None:
+            return None
+        on_cpu = self.device == "cpu" or (self.device == "auto" and not torch.cuda.is_available())
+        return self._in_numpy if on_cpu else None
 
     def _map(self, rows: Any, answer: Answer, width: int = 1) -> np.ndarray:
         """`answer` for every row: (n, ...)."""

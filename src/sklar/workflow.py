@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sklar.scale.disk import Asked, Learned, some_rows, streamed, to_learn
 from sklar.table.csv_files import STANDARD
 from sklar.table.csv_format import CsvFormat, TableError
-from sklar.table.files import Table, read_table, require_format, require_writable, write_table
+from sklar.table.files import Table, require_format, require_writable
 from sklar.table.sparse import dense
 from sklar.table.target_columns import Judged, read_target
+from sklar.table.writing import write_blocks
 
 if TYPE_CHECKING:
     from sklar.audit import AuditReport
@@ -49,33 +51,25 @@ def fit_file(
     without a target are left out and counted, or with `missing_target="refuse"` an error. `csv` says what a CSV file
     does not say itself. `echo` gets progress in lines of text, `tell` the result as plain values.
     """
-    as_text = set(text)
     _require_file(out, "a model")
-    table = read_table(data, as_text, sql, csv)
-    require_writable(out, data)
     targets = [target] if isinstance(target, str) else list(target)
-    ignored = {*ignore, *(name for name in (sample_weight, event) if name is not None)}
-    for name in (*targets, *sorted(ignored), *sorted(as_text)):
-        table.column(name)
-    said = ", ".join(map(repr, targets))
-    names = [name for name in table.columns if name not in targets and name not in ignored]
-    if not names:
-        raise TableError(f"{table.source} has no columns besides the target {said}")
-    judged = read_target(table, targets, event, drop=missing_target == "drop", echo=echo)
-    X, y = judged.of(table.features(names, as_text)), judged.y
+    beside = [name for name in (sample_weight, event) if name is not None]
+    asked = Asked(targets, sample_weight, event, {*ignore, *beside}, set(text), drop=missing_target == "drop")
+    learned = to_learn(data, sql, csv, asked, echo)
+    require_writable(out, data)
     if event is not None:
         params["loss"] = "cox"
     if "loss" in params:
         task = "regression"
+    said = ", ".join(map(repr, targets))
     if task == "auto":
-        task = guess_task(y)
+        task = guess_task(learned.y)
         echo(f"target {said} looks like {task} (say --task to decide)")
-    if task == "regression" and event is None and not np.issubdtype(y.dtype, np.number):
-        raise TableError(f"{table.source}: the target {said} is text, which --task regression cannot use")
-    weight = None if sample_weight is None else table.matrix([sample_weight])[judged.rows, 0]
-    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(X, y, weight, checkpoint=checkpoint)
+    if task == "regression" and event is None and not np.issubdtype(learned.y.dtype, np.number):
+        raise TableError(f"{data}: the target {said} is text, which --task regression cannot use")
+    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(**learned.words, checkpoint=checkpoint)
     estimator.fitted_ = estimator.fitted_.read_from(targets, csv.missing if csv else ())
-    summary = {**_summary(estimator.fitted_, X), "n_rows_without_target": table.n_rows - len(y)}
+    summary = {**_summary(estimator.fitted_, learned), "n_rows_without_target": learned.n_left_out}
     _summarise(summary, echo)
     estimator.save(out)
     echo(f"wrote {out}")
@@ -91,13 +85,24 @@ def answer_file(
     "-" as `data` is standard input, as `out` standard output.
     """
     require_format(out)
-    estimator, _, X = _model_and_table(model, data, sql, csv)
+    source = streamed(data) if sql is None else None
+    fitted = _load(model).fitted_
+    read = [] if source is not None else [_model_and_table(model, data, sql, csv)[2]]
     require_writable(out, data, model)
-    if what == "rank" and estimator.fitted_.k is None:
+    if what == "rank" and fitted.k is None:
         raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
-    answer = _ANSWERS[what](estimator.fitted_, X)
-    write_table(out, answer)
-    return len(next(iter(answer.values())))
+    tables = read if source is None else source.batches(fitted.schema.names)
+    n_rows = 0
+
+    def answers() -> Iterator[dict[str, np.ndarray]]:
+        nonlocal n_rows
+        for X in tables:
+            answer = _ANSWERS[what](fitted, X)
+            n_rows += len(next(iter(answer.values())))
+            yield answer
+
+    write_blocks(out, answers())
+    return n_rows
 
 
 def audit_file(
@@ -123,6 +128,10 @@ def audit_file(
 
 def explain_file(model: str, data: str, row: int, sql: str | None = None, csv: CsvFormat | None = None) -> Explanation:
     """What a saved model says about one row of a table on disk; rows count from 0."""
+    source = streamed(data) if sql is None else None
+    if source is not None:
+        estimator = _load(model)
+        return estimator.explain(source.row(row, estimator.fitted_.schema.names))
     estimator, table, X = _model_and_table(model, data, sql, csv)
     if not 0 <= row < table.n_rows:
         raise TableError(f"{table.source} has rows 0 to {table.n_rows - 1}; there is no row {row}")
@@ -214,14 +223,18 @@ def _require_file(out: str, what: str) -> None:
 def _model_and_table(
     model: str, data: str, sql: str | None, csv: CsvFormat | None
 ) -> tuple[Any, Table, dict[str, np.ndarray]]:
-    """A saved model, a table on disk, and the model's columns of it: text where they were text in fit."""
-    from sklar.estimators import load
-
-    estimator = load(model)
+    """A saved model, a table on disk (a sample of a streamed one), and its columns: text where they were so in fit."""
+    estimator = _load(model)
     fitted = estimator.fitted_
     schema = fitted.schema
-    table = read_table(data, schema.text_columns, sql, (csv or CsvFormat()).also_missing(fitted.missing_cells))
+    table = some_rows(data, schema.text_columns, sql, (csv or CsvFormat()).also_missing(fitted.missing_cells))
     return estimator, table, table.features(schema.names, schema.text_columns)
+
+
+def _load(model: str) -> Any:
+    from sklar.estimators import load
+
+    return load(model)
 
 
 def _known_target(
@@ -241,13 +254,13 @@ def _known_target(
     return judged
 
 
-def _summary(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, Any]:
+def _summary(fitted: FittedModel, learned: Learned) -> dict[str, Any]:
     """What a fit found, as plain values; shares are of the rows, in percent."""
-    selected, names = fitted.masks(fitted.read(X)), fitted.schema.names
+    selected, names = fitted.masks(fitted.read(learned.shown())), fitted.schema.names
     shares = 100 * selected.mean(axis=0)
     return {
         "model": fitted.name,
-        "n_rows": len(selected),
+        "n_rows": learned.n_rows,
         "n_features": len(names),
         "penalty": float(fitted.penalty),
         "path": fitted.path,

@@ -134,3 +134,13 @@ def test_the_benchmarks_of_honest_training(name, line, tmp_path, run_quick):
     rows = [json.loads(text) for text in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
     assert rows
     assert all(0 <= row["tpr"] <= 100 and 0 <= row["fdr"] <= 100 for row in rows)
+
+
+def test_the_benchmarks_of_scale(run_quick):
+    assert re.search(r"\| 2,000 \| 0\.0 \| \d+ \| \d+% \|", run_quick("bench_stream"))
+
+
+def test_the_load_test(run_quick):
+    output = run_quick("load_test")
+    answered = re.search(r"\| /predict \| 4 \| any \| (\d+) \|", output)
+    assert int(answered[1]) > 0

@@ -8,7 +8,7 @@ from sklar.cli import main
 from tests.helpers import QUICK
 
 QUICK_OPTIONS = [text for word, value in QUICK.items() for text in (f"--{word.replace('_', '-')}", str(value))]
-COMMANDS = ["audit", "bench", "demo", "explain", "fit", "predict", "rank", "report", "reproduce", "select"]
+COMMANDS = ["audit", "bench", "demo", "explain", "fit", "predict", "rank", "report", "reproduce", "select", "serve"]
 
 
 def run(*arguments, input=None):

@@ -7,7 +7,8 @@ import pytest
 from sklar.table import csv_files
 from sklar.table.csv_files import read_csv, write_csv
 from sklar.table.csv_format import CsvFormat, TableError
-from sklar.table.files import read_table, write_table
+from sklar.table.files import read_table
+from sklar.table.writing import write_table
 
 
 def csv_file(tmp_path, text, name="t.csv"):
@@ -134,7 +135,7 @@ def test_standard_input_is_read_twice_where_a_column_turns_out_to_be_text(monkey
 
 
 def test_what_is_written_is_what_the_name_says(tmp_path):
-    write_csv(tmp_path / "part", "t.tsv", {"a": np.array([1])})
+    write_csv(tmp_path / "part", "t.tsv", [{"a": np.array([1])}])
     assert (tmp_path / "part").read_bytes() == b"a\r\n1\r\n"
 
 

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sklar.table.files import TableError, read_table, require_format, require_writable, write_table
+from sklar.table.files import TableError, read_table, require_format, require_writable
+from sklar.table.writing import write_table
 
 
 def csv_file(tmp_path, text, encoding="utf-8"):

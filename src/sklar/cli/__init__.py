@@ -9,6 +9,7 @@ import click
 
 from sklar.cli.model_commands import audit, explain, fit, predict, rank, report, select
 from sklar.cli.paper_commands import bench, demo, reproduce
+from sklar.cli.serve_command import serve
 from sklar.cli.shared import OneLineErrors
 
 
@@ -31,5 +32,5 @@ def main() -> None:
     """
 
 
-for command in (fit, select, rank, predict, explain, audit, report, demo, reproduce, bench):
+for command in (fit, select, rank, predict, explain, audit, report, serve, demo, reproduce, bench):
     main.add_command(command)

@@ -14,6 +14,7 @@ from sklar.cli.shared import (
     MISSING_TARGET,
     PATH,
     SQL,
+    TABLE,
     csv_options,
     note,
     print_json,
@@ -23,7 +24,7 @@ from sklar.cli.shared import (
 
 
 @click.command()
-@click.argument("data", type=PATH)
+@click.argument("data", type=TABLE)
 @click.option("--target", required=True, multiple=True, help="Column to predict; may be repeated.")
 @click.option("--event", help="Column that says whether the event was seen; the target is its time (makes --loss cox).")
 @click.option("--out", required=True, type=PATH, help="Model file to write.")
@@ -56,6 +57,8 @@ def fit(
 ) -> None:
     """Learn from DATA (CSV, Parquet or Arrow; "-" is a CSV from standard input) and write a model file.
 
+    A folder of Parquet or Arrow files, or a pattern of their names, is one table, of any size.
+
     Text is categories; an empty cell is a missing value, which is a state of its own.
 
     \b
@@ -63,6 +66,7 @@ def fit(
     sklar fit train.parquet --target price --ignore id --out model.sklar --k 5
     sklar fit adult.csv.gz --missing '?' --target income --out model.sklar
     sklar fit train.csv --config run.toml
+    sklar fit folder/ --target y --out model.sklar
     sklar fit large.parquet --target y --out model.sklar --checkpoint run/
     sklar fit shop.duckdb --sql "select * from orders where year = 2024" --target y --out model.sklar
     """
@@ -80,7 +84,7 @@ def _answers(name: str, text: str) -> click.Command:
 
     @click.command(name=name, help=text)
     @click.argument("model", type=PATH)
-    @click.argument("data", type=PATH)
+    @click.argument("data", type=TABLE)
     @click.option("--out", required=True, type=PATH, help="Table to write (.csv, .tsv, .parquet, .arrow), or -.")
     @SQL
     @csv_options
@@ -124,7 +128,7 @@ predict = _answers(
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.argument("data", type=PATH)
+@click.argument("data", type=TABLE)
 @click.option("--target", help="Column that the model predicts; default: that of fit.")
 @click.option(
     "--refits", default=0, show_default=True, type=click.IntRange(0), help="Models to train anew and compare."
@@ -149,7 +153,7 @@ def audit(model: str, data: str, target: str | None, refits: int, as_json: bool,
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.argument("data", type=PATH)
+@click.argument("data", type=TABLE)
 @click.option("--row", required=True, type=int, help="Which row of DATA, from 0.")
 @SQL
 @csv_options
@@ -169,7 +173,7 @@ def explain(model: str, data: str, row: int, sql: str | None, csv: Any, as_json:
 
 @click.command()
 @click.argument("model", type=click.Path())
-@click.argument("data", type=PATH, required=False)
+@click.argument("data", type=TABLE, required=False)
 @click.option("--target", help="Column that the model predicts; default: that of fit.")
 @click.option("--out", default="report.html", show_default=True, type=PATH, help="Page to write.")
 @click.option("--audit/--no-audit", default=True, show_default=True, help="Check for leaks too: takes longer.")

@@ -60,6 +60,7 @@ def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
     help="NAME=VALUE for a trial, which stays off the page.",
 )
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Processes, on a CPU.")
+@click.option("--dask", help="Address of a Dask scheduler, whose workers measure instead.")
 @AS_JSON
 def reproduce(name: str, out: str, as_json: bool, **params: Any) -> None:
     """Measure a table or figure of the paper: NAME, or "all". Goes on where an earlier run stopped.

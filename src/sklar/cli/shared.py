@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 PATH = click.Path(dir_okay=False)
+TABLE = click.Path()  # of a file, a folder of files, or a pattern
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")
 SQL = click.option("--sql", help="DuckDB query to run; DATA is its table `data`, or its database.")
 MISSING_TARGET = click.option(

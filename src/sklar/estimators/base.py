@@ -14,17 +14,19 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from sklar.audit import AuditReport, audit
+from sklar.estimators.answers import ask
+from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
 from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
+from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.explain import Explanation, explain
-from sklar.export.model_file import write_fitted
 from sklar.export.plain import plain_parameters
 from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.params import check_params
 from sklar.report.explorer import to_stderr, write_report
 from sklar.table.cells import said
-from sklar.table.schema import Schema, read_training_table
+from sklar.table.schema import Schema
 from sklar.target import EncodedTarget
 from sklar.training.data import Trained
 from sklar.training.engine.runtime import resolve_device, spawn_seeds
@@ -34,21 +36,35 @@ from sklar.training.joint.fit import train_joint
 Train = Callable[..., Trained]  # parameters, data, task, k and a seed
 
 
-class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
+class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
     """Everything but the task (classifier, regressor) and the mask (selector, ranker)."""
 
     fitted_: ClassVar[FittedModel]  # all that fit leaves behind, of each instance
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        target: Names | None = None,
+        max_rows: int | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+    ) -> Self:
         """Learn which features decide each row.
 
         Parameters
         ----------
         X : table, (n, d): numpy, pandas, polars or pyarrow; numbers, booleans, categories or text, also missing
             A value that is missing later alone is hidden; a column without any value is never selected.
-            Or a sparse matrix of numbers (read as CSR), nothing in it missing.
+            Or a sparse matrix of numbers (read as CSR), nothing in it missing. Or a table larger than memory: the path
+            of a Parquet or Arrow file, a folder or a pattern of them, an Arrow dataset, a DuckDB relation.
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
         sample_weight : what each row counts, (n,), from 0: 2 is a row twice, 0 none; None is 1 for all
+            Of a file the name of its column.
+        target : of a file, dataset or query, instead of y: the column, or columns, to predict
+            With loss="cox" two, the event and the time.
+        max_rows : of a file, dataset or query the rows to train on, at most, drawn uniformly; None is what 2 GiB hold
         checkpoint : folder that the fit keeps itself in, about every minute; None is none
             The same call again, after a kill, goes on from there and ends with the same result.
 
@@ -59,8 +75,9 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         check_params(self)
         params, device = self.get_params(deep=False), resolve_device(self.device)
         plain_parameters(params)  # what cannot be saved is refused before the work
-        table = read_training_table(X, y, sample_weight, type(self).__name__, params.get("loss") == "cox")
-        schema = Schema.of(table, params)
+        asked = Request(target, sample_weight, max_rows, type(self).__name__, params)
+        table, encoding = read_rows(X, y, asked)
+        schema = Schema.of(table, params, encoding)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
@@ -81,9 +98,11 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         return self._adopt(fitted)
 
     def select(self, X: Any) -> Any:
-        """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out."""
-        fitted = self._fitted
-        return fitted.like(X, fitted.masks(fitted.read(X)))
+        """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out.
+
+        This and other answers about rows of a file, dataset or query are Arrow streams (`pyarrow.RecordBatchReader`).
+        """
+        return ask(self._fitted, "masks", X)
 
     def selection_proba(self, X: Any) -> Any:
         """The probability of each gate, P(z_i = 1 | x): float (n, d).
@@ -92,16 +111,14 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         1/2, but for features that stand for each other, of which a row gets one, and for `min_features`. For a ranker
         it is estimated from 256 draws of the copula, which all rows share.
         """
-        fitted = self._fitted
-        return fitted.like(X, fitted.selection_proba(fitted.read(X)))
+        return ask(self._fitted, "selection_proba", X)
 
     def selection_frequency(self, X: Any) -> Any:
         """The share of the models (`n_models`) that select each feature of each row: float (n, d).
 
         With one model it is 0 or 1: `select` as numbers.
         """
-        fitted = self._fitted
-        return fitted.like(X, fitted.votes(fitted.read(X)))
+        return ask(self._fitted, "votes", X)
 
     def sample_masks(
         self, X: Any, n_draws: int = 1, random_state: int | np.random.RandomState | None = None
@@ -118,7 +135,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         Categories are numbered from 1 in the order of `fitted_.schema.encoding.categories`, unseen ones last; missing
         values that were selected stay missing (NaN).
         """
-        return self._fitted.selected_values(self._fitted.read(X))
+        return ask(self._fitted, "selected_values", X)
 
     def correlation(self, X: Any) -> Any:
         """The learned correlation R of the gates, averaged over the rows of X: (d, d).
@@ -139,12 +156,24 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
             raise ValueError(f"threshold must be in (0, 1]; got {threshold}")
         return fitted.interchangeable(threshold, None if X is None else fitted.read(X))
 
-    def audit(self, X: Any, y: Any, *, n_refits: int = 1, random_state: int | None = 0) -> AuditReport:
-        """Does the mask leak the label, and how stable is it? See `sklar.audit.audit`; use rows not fitted on."""
+    def audit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        n_refits: int = 1,
+        random_state: int | None = 0,
+        target: str | None = None,
+    ) -> AuditReport:
+        """Does the mask leak the label, and how stable is it? See `sklar.audit.audit`; use rows not fitted on.
+
+        Of a file, dataset or query, `target` names the column of y, and 100,000 rows drawn at random are audited.
+        """
 
         def refit(X: Any, y: Any, seed: int) -> FittedModel:
             return clone(self).set_params(random_state=seed, verbose=False).fit(X, y).fitted_
 
+        X, y = judged_rows(X, y, target, self._fitted.schema.names)
         return audit(self._fitted, X, y, n_refits=n_refits, random_state=random_state, refit=refit)
 
     def explain(self, row: Any) -> Explanation:
@@ -174,12 +203,13 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
     def report(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         path: str | PathLike[str] = "report.html",
         *,
         audit: bool | AuditReport = True,
         max_rows: int = 1000,
         title: str | None = None,
+        target: str | None = None,
     ) -> Path:
         """Write a page to explore: one HTML file that works without a network and on a phone.
 
@@ -192,6 +222,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         max_rows : rows in the page's table, at most (and so many that the page stays below 3 MB), evenly spread; the
             page's numbers are of all rows
         title : of the page
+        target : of a file, dataset or query the column of y; 100,000 of its rows, drawn at random, make the page
 
         Returns
         -------
@@ -211,39 +242,8 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         True
         """
         progress = to_stderr if self.verbose else lambda text: None
+        X, y = judged_rows(X, y, target, self._fitted.schema.names)
         return write_report(self._fitted, X, y, path, audit=audit, max_rows=max_rows, title=title, progress=progress)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the fitted model to one file that `sklar.load` reads without running code."""
-        write_fitted(path, self._fitted, self.get_params(deep=False))
-
-    def to_onnx(self, path: str | PathLike[str]) -> None:
-        """Write scaling, mask and prediction as one ONNX graph, for runtimes without Python.
-
-        Needs the package `onnx`: `pip install "sklar[onnx]"`. The answers are those of this estimator on the same
-        float32 rows, NaN and infinity apart. `sklar.export.onnx_export` has inputs, outputs and an example.
-        """
-        from sklar.export.onnx_export import write_onnx
-
-        write_onnx(self._fitted, path)
-
-    def to_shap(self, X: Any, label: Any = None) -> Any:
-        """The selections of rows as a `shap.Explanation`, for shap's plots.
-
-        Needs the package `shap`: `pip install "sklar[baselines]"`. These are not Shapley values: a feature's value is
-        what the prediction loses if that feature alone is hidden from the model's own predictor.
-
-        Parameters
-        ----------
-        X : rows
-        label : for classifiers, the class whose probability is explained
-            None is the second of two classes, and the predicted class of each row where there are more.
-
-        `sklar.export.shap_export` has the formula and an example.
-        """
-        from sklar.export.shap_export import shap_explanation
-
-        return shap_explanation(self._fitted, X, label)
 
     @property
     def n_models_(self) -> int:

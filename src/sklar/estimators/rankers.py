@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from sklar.acquire import Acquisition, Ask, acquire, next_feature
+from sklar.estimators.answers import ask
 from sklar.estimators.base import CopulaEstimator, Train
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
@@ -26,14 +27,13 @@ class CopulaRanker(CopulaEstimator):
     step_exponent: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.0
     correlation_strength: NonNegative = 1.0
 
-    def rank(self, X: Any) -> np.ndarray:
+    def rank(self, X: Any) -> Any:
         """The k features that decide each row, best first, as column numbers: int (n, k).
 
         A group of columns is one feature, and its first column stands for it. Features whose value is missing, and was
         in no row of `fit`, are never selected: they come last where fewer than k others are left.
         """
-        fitted = self._fitted
-        return fitted.ranks(fitted.read(X))
+        return ask(self._fitted, "ranks", X)
 
     def rank_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
         """The places that the models give the features of `rank`, lowest and highest: int (n, k, 2).

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import d2_tweedie_score
 from sklearn.utils import Tags
 
+from sklar.estimators.answers import ask
 from sklar.fitted import FittedModel
 from sklar.metrics import concordance
 from sklar.target import EncodedTarget, encode_classes, encode_numbers, event_and_time
@@ -20,15 +21,13 @@ class ClassifierTask(ClassifierMixin):
     class_weight: Any
     _fitted: FittedModel
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The most probable class of each row, from its selected features alone: (n,); labels 0 or 1: (n, labels)."""
-        fitted = self._fitted
-        return fitted.predictions(fitted.read(X))
+        return ask(self._fitted, "predictions", X)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> Any:
         """P(class | selected features), columns as in `classes_`: (n, classes); of labels, P(1): (n, labels)."""
-        fitted = self._fitted
-        return fitted.probabilities(fitted.read(X))
+        return ask(self._fitted, "probabilities", X)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that there may be several labels."""
@@ -47,13 +46,12 @@ class RegressorTask(RegressorMixin):
     loss: str
     _fitted: FittedModel
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Any:
         """The expected target of each row, from its selected features alone: (n,) or (n, targets).
 
         With loss="poisson" it is the expected count, with loss="cox" the logarithm of the hazard ratio.
         """
-        fitted = self._fitted
-        return fitted.predictions(fitted.read(X))
+        return ask(self._fitted, "predictions", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R^2; with loss="poisson" the share of the deviance explained, with loss="cox" the concordance."""

@@ -46,20 +46,22 @@ def read_csv(path: Path, text: Collection[str] = (), given: CsvFormat | None = N
     return columns.finish()
 
 
-def write_csv(path: Path, name: str, columns: dict[str, np.ndarray]) -> None:
-    """Write columns to `path`, in the format that the ending of `name` says."""
+def write_csv(path: Path, name: str, blocks: Iterable[dict[str, np.ndarray]]) -> None:
+    """Write blocks of rows, as named columns, to `path`, in the format that the ending of `name` says."""
     sep = "\t" if ".tsv" in Path(name).suffixes else ","
     with path.open("wb") as raw, _packed(raw) if name.endswith(".gz") else nullcontext(raw) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        write_lines(text, columns, sep)
+        write_lines(text, blocks, sep)
         text.detach()
 
 
-def write_lines(file: TextIO, columns: dict[str, np.ndarray], sep: str = ",") -> None:
-    """Write columns as lines of text."""
+def write_lines(file: TextIO, blocks: Iterable[dict[str, np.ndarray]], sep: str = ",") -> None:
+    """Write blocks of rows as lines of text."""
     writer = csv.writer(file, delimiter=sep)
-    writer.writerow(columns)
-    writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+    for number, columns in enumerate(blocks):
+        if number == 0:
+            writer.writerow(columns)
+        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
 
 
 def refuse_repeated(path: Path, names: Sequence[str]) -> None:

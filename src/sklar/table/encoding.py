@@ -21,6 +21,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -52,8 +53,10 @@ class Categories(NamedTuple):
     dates: np.ndarray  # bool (d,): numbers that are days
 
 
-def learn_categories(columns: list[Column]) -> tuple[Categories, np.ndarray]:
-    """The categories of a table's columns, and its rows."""
+def learn_categories(columns: list[Column], known: Categories | None = None) -> tuple[Categories, np.ndarray]:
+    """The categories of a table's columns, unless those of a larger table are `known`, and its rows."""
+    if known is not None:
+        return known, _codes(_all_as_in_fit(columns, known.of_column, known.dates), known.of_column)
     found = [_frequent(column) if column.is_text else (None, 0.0) for column in columns]
     categories = Categories(
         tuple(kept for kept, _ in found),
@@ -98,6 +101,11 @@ class Encoding:
             scaling.centre[j], scaling.spread[j] = 0.0, _spread_of_codes(rows[:, j])
         return cls(scaling, missing, categories, others, dates, with_cycles)
 
+    @property
+    def found(self) -> Categories:
+        """The categories, as `learn_categories` gives them."""
+        return Categories(self.categories, self.others, self.dates)
+
     @cached_property
     def is_plain(self) -> bool:
         """Whether every column is one input, a number as it is."""
@@ -132,8 +140,7 @@ class Encoding:
 
     def rows(self, columns: list[Column]) -> np.ndarray:
         """A table's rows, as its columns were in fit."""
-        columns = [_as_in_fit(*one) for one in zip(columns, self.categories, self.dates, strict=True)]
-        return _codes(columns, self.categories)
+        return _codes(_all_as_in_fit(columns, self.categories, self.dates), self.categories)
 
     def warn_unseen(self, rows: Any, names: list[str], columns: slice | np.ndarray = EVERY) -> None:
         """Warn of columns with clearly more categories that fit did not keep than it saw: they may be misspelled."""
@@ -223,10 +230,19 @@ def _warn_of_numbers(column: Column, kept: States) -> None:
 def _frequent(column: Column) -> tuple[States, float]:
     """The categories to keep, sorted, and the share of rows that hold others."""
     counts = Counter(value for value in column.values if value is not None)
+    return frequent(column, counts, len(column.values))
+
+
+def frequent(column: Column, counts: Counter[Any], n_rows: int) -> tuple[States, float]:
+    """The same of a column whose values were counted, in so many rows; `column` may hold each of them once."""
     kept = sorted(counts, key=lambda value: (-counts[value], str(value)))[:MOST_CATEGORIES]
     _warn_of_numbers(column, tuple(kept))
     others = counts.total() - sum(counts[value] for value in kept)
-    return tuple(sorted(kept, key=str)), others / len(column.values)
+    return tuple(sorted(kept, key=str)), others / n_rows
+
+
+def _all_as_in_fit(columns: list[Column], kept: tuple[States | None, ...], dates: np.ndarray) -> list[Column]:
+    return [_as_in_fit(*one) for one in zip(columns, kept, dates, strict=True)]
 
 
 def _as_in_fit(column: Column, kept: States | None, is_date: bool) -> Column:
@@ -269,7 +285,12 @@ def _holds_nan(X: Any) -> np.ndarray:
 
 
 def _spread_of_codes(codes: np.ndarray) -> float:
+    """The spread of a column of categories; NaN is one state."""
+    return spread_of_counts(np.unique(codes, return_counts=True)[1])
+
+
+def spread_of_counts(counts: Sequence[int] | np.ndarray) -> float:
     """sqrt(sum_c p_c (1 - p_c)): how much the indicators of all states together vary; 1 where there is one state."""
-    _, counts = np.unique(codes, return_counts=True)  # NaN is one state
-    shares = counts / len(codes)
-    return float(np.sqrt(1 - (shares**2).sum())) if len(counts) > 1 else 1.0
+    counts = np.asarray(counts)
+    shares = counts / counts.sum()
+    return float(np.sqrt(1 - (shares**2).sum())) if (counts > 0).sum() > 1 else 1.0

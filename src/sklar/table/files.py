@@ -6,7 +6,6 @@ A mistake names its column or line.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from sklar.atomic import replacing, require_replaceable
-from sklar.table.csv_files import STANDARD, read_csv, refuse_repeated, write_csv, write_lines
+from sklar.atomic import require_replaceable
+from sklar.table.csv_files import STANDARD, read_csv, refuse_repeated
 from sklar.table.csv_format import DECIMAL_COMMA, MISSING, CsvFormat, TableError, is_number
 
 CSV, TYPED = (".csv", ".tsv", ".txt", ".data"), (".parquet", ".arrow", ".feather")
@@ -110,7 +109,7 @@ def read_table(
     path = Path(path)
     if sql is not None:
         return _with_rows(Table(str(path), _query(path, sql), is_typed=True))
-    is_typed = _format_of(path) in TYPED
+    is_typed = format_of(path) in TYPED
     if str(path) == STANDARD:
         return _with_rows(Table("standard input", read_csv(path, text, csv)))
     if not path.is_file():
@@ -122,23 +121,6 @@ def _with_rows(table: Table) -> Table:
     if not table.n_rows:
         raise TableError(f"{table.source} has no rows")
     return table
-
-
-def write_table(path: str | Path, columns: dict[str, np.ndarray]) -> None:
-    """Write named columns as CSV, Parquet or Arrow, by the file's ending; whole, or what was there before stays.
-
-    "-" is standard output, as CSV.
-    """
-    path = Path(path)
-    kind = _format_of(path)
-    if str(path) == STANDARD:
-        write_lines(sys.stdout, columns)
-        return
-    with replacing(path) as part:
-        if kind in CSV:
-            write_csv(part, path.name, columns)
-        else:
-            {".parquet": _write_parquet}.get(kind, _write_feather)(part, columns)
 
 
 def require_writable(path: str | Path, *inputs: str | Path) -> None:
@@ -161,11 +143,11 @@ def require_writable(path: str | Path, *inputs: str | Path) -> None:
 
 def require_format(path: str | Path) -> None:
     """Raise unless the file's ending is one that can be written."""
-    if _format_of(Path(path)) in TYPED:
-        _arrow()
+    if format_of(Path(path)) in TYPED:
+        arrow_modules()
 
 
-def _format_of(path: Path) -> str:
+def format_of(path: Path) -> str:
     """A file's ending, without .gz of a CSV; standard input and output are CSV."""
     if str(path) == STANDARD:
         return ".csv"
@@ -177,7 +159,7 @@ def _format_of(path: Path) -> str:
 
 
 def _read_arrow(path: Path) -> dict[str, np.ndarray]:
-    arrow, parquet = _arrow()
+    arrow, parquet = arrow_modules()
     what = "Parquet" if path.suffix.lower() == ".parquet" else "Arrow"
     try:
         if what == "Parquet":
@@ -189,10 +171,10 @@ def _read_arrow(path: Path) -> dict[str, np.ndarray]:
     except (arrow.ArrowException, OSError) as error:
         raise TableError(f"{path}: not {'a Parquet' if what == 'Parquet' else 'an Arrow'} file ({error})") from error
     refuse_repeated(path, table.column_names)
-    return _numpy_columns(table)
+    return numpy_columns(table)
 
 
-def _numpy_columns(table: Any) -> dict[str, np.ndarray]:
+def numpy_columns(table: Any) -> dict[str, np.ndarray]:
     """An Arrow table's columns as numpy arrays."""
     return {name: np.asarray(column.to_numpy()) for name, column in zip(table.column_names, table.columns, strict=True)}
 
@@ -218,7 +200,7 @@ def _query(path: Path, sql: str) -> dict[str, np.ndarray]:
     except duckdb.Error as error:
         raise TableError(f"{path}: the query failed ({error})") from error
     refuse_repeated(path, table.column_names)
-    return _numpy_columns(table)
+    return numpy_columns(table)
 
 
 def _as_one_file(path: Path) -> str:
@@ -227,19 +209,8 @@ def _as_one_file(path: Path) -> str:
     return f"'{name}'"
 
 
-def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:
-    arrow, parquet = _arrow()
-    parquet.write_table(arrow.table(columns), path)
-
-
-def _write_feather(path: Path, columns: dict[str, np.ndarray]) -> None:
-    arrow, _ = _arrow()
-    table = arrow.table(columns)
-    with arrow.OSFile(str(path), "wb") as file, arrow.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table)
-
-
-def _arrow() -> tuple[Any, Any]:
+def arrow_modules() -> tuple[Any, Any]:
+    """pyarrow and its Parquet."""
     try:
         import pyarrow
         import pyarrow.ipc

@@ -46,10 +46,22 @@ class Scaling:
                 values = np.zeros(1)
             with np.errstate(over="ignore", invalid="ignore"):
                 centre[j], spread[j] = values.mean(dtype=np.float64), values.std(dtype=np.float64)
+        return cls.of_moments(centre, spread, X.shape[0], names, together)
+
+    @classmethod
+    def of_moments(
+        cls,
+        centre: np.ndarray,
+        spread: np.ndarray,
+        n_rows: int,
+        names: list[str],
+        together: np.ndarray | None = None,
+    ) -> Scaling:
+        """The scaling by means and deviations; a deviation that is only rounding belongs to a constant column."""
         too_large = np.flatnonzero(~np.isfinite(spread) | ~np.isfinite(centre))
         if len(too_large):
             raise ValueError(f"column {names[too_large[0]]!r} has values too large to square; rescale it")
-        rounding = 10 * np.finfo(np.float64).eps * np.abs(centre) * np.sqrt(X.shape[0])
+        rounding = 10 * np.finfo(np.float64).eps * np.abs(centre) * np.sqrt(n_rows)
         varies = spread > rounding
         if together is not None and (varies & together).any():
             spread[together] = np.sqrt(np.square(spread[varies & together]).mean())
@@ -98,10 +110,12 @@ def _moments_by_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return centre, np.sqrt(sum(np.square(X[part] - centre).sum(axis=0) for part in blocks) / len(X))
 
 
-def require_finite(X: Any, names: list[str], columns: slice | np.ndarray = EVERY, missing: bool = False) -> None:
+def require_finite(
+    X: Any, names: list[str], columns: slice | np.ndarray = EVERY, missing: bool = False, first_row: int = 0
+) -> None:
     """Raise, naming the first of these columns that holds infinity, or NaN unless values may be `missing`.
 
-    In a sparse table nothing may be missing.
+    In a sparse table nothing may be missing. `first_row` is the number of the first row, where X is part of a table.
     """
     if sparse.issparse(X):
         X = X.tocsc()[:, columns]
@@ -117,7 +131,7 @@ def require_finite(X: Any, names: list[str], columns: slice | np.ndarray = EVERY
     for j in np.arange(X.shape[1])[columns][~np.isfinite(sums)]:  # a sum can also overflow: look closer
         bad = np.flatnonzero(np.isinf(X[:, j]) if missing else ~np.isfinite(X[:, j]))
         if len(bad):
-            _refuse(X[bad[0], j], names[j], bad[0])
+            _refuse(X[bad[0], j], names[j], first_row + bad[0])
 
 
 def _refuse(value: float, name: str, row: int) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,13 +52,16 @@ class Schema:
     gating: Gating  # which columns the network reads, and the gates that open them
 
     @classmethod
-    def of(cls, table: TrainingTable, params: dict[str, Any]) -> Schema:
-        """The schema of a training table: all its columns, but for those that the parameters forbid."""
+    def of(cls, table: TrainingTable, params: dict[str, Any], encoding: Encoding | None = None) -> Schema:
+        """The schema of a training table: all its columns, but for those that the parameters forbid.
+
+        An `encoding` that was learned from more rows than the table has replaces the table's own.
+        """
         names, found, dates = list(table.names), table.categories, params.get("dates")
         if dates is None and found is not None and found.dates.any():
             raise refuse_dates(names[int(found.dates.argmax())])
         one_scale = params.get("scaling") == "global"
-        encoding = Encoding.of(table.rows, names, found, with_cycles=dates == "parts", one_scale=one_scale)
+        encoding = encoding or Encoding.of(table.rows, names, found, dates == "parts", one_scale)
         encoding.require_room(table.rows.shape[0], names)
         if encoding.empty:
             empty = ", ".join(repr(names[j]) for j in encoding.empty)
@@ -161,7 +164,7 @@ class Schema:
         by_column = by_gate if by_gate.shape[1] == len(self.columns) else by_gate[:, self.gates]
         return like(rows, by_column, self.columns, self.n_columns)
 
-    @property
+    @cached_property
     def _read(self) -> slice | np.ndarray:
         """The columns that the network reads; a slice, which copies nothing, where that is all of them."""
         return EVERY if np.array_equal(self.columns, np.arange(self.n_columns)) else self.columns
@@ -173,8 +176,13 @@ class Schema:
             raise ValueError(f"the feature names should be those of fit, in their order: {known}; got {got}")
 
 
-def read_training_table(X: Any, y: Any, sample_weight: Any, owner: str, survival: bool = False) -> TrainingTable:
-    """A table, its target and what rows count, checked; `survival` is a target of events and times."""
+def read_training_table(
+    X: Any, y: Any, sample_weight: Any, owner: str, survival: bool = False, known: Categories | None = None
+) -> TrainingTable:
+    """A table, its target and what rows count, checked; `survival` is a target of events and times.
+
+    Categories are those of the table, unless those of a larger one are `known`.
+    """
     check_target(y)
     X, y, weight = without_zeros(X, y, weights_of_rows(sample_weight, X))
     table = adapt(X)
@@ -184,7 +192,7 @@ def read_training_table(X: Any, y: Any, sample_weight: Any, owner: str, survival
     if columns is None:
         rows, y = _read_numbers(table, y, owner, pairs)
     else:
-        categories, rows, y = _read_columns(table, columns, y, owner, pairs)
+        categories, rows, y = _read_columns(table, columns, y, owner, pairs, known)
     rows, y, weight = arranged(_as_torch_can(rows), y, weight)
     names = table.names or [f"x{j}" for j in range(rows.shape[1])]
     return TrainingTable(owner, tuple(names), table.labels, categories, rows, y, weight)
@@ -239,17 +247,17 @@ def _read_numbers(table: Table, y: Any, owner: str, pairs: bool) -> tuple[Any, n
 
 
 def _read_columns(
-    table: Table, columns: list[Column], y: Any, owner: str, pairs: bool
+    table: Table, columns: list[Column], y: Any, owner: str, pairs: bool, known: Categories | None
 ) -> tuple[Categories, np.ndarray, np.ndarray]:
     """Any other table, column by column."""
     if not isinstance(table, NamedColumns):
         validate_data(_checks(owner), table.native, y, skip_check_array=True)
     check_consistent_length(columns[0].values, y)
-    for column in columns:
+    for column in columns if known is None else ():
         told = column.names_rows()
         if told is not None:
             warnings.warn(f"column {column.name!r} holds {told}, like an id: best left out", stacklevel=4)
-    categories, rows = learn_categories(columns)
+    categories, rows = learn_categories(columns, known)
     if pairs:
         return categories, check_array(rows, estimator=owner, **UNCHECKED), np.asarray(y)
     rows, y = check_X_y(rows, y, multi_output=_is_wide(y), estimator=owner, **UNCHECKED)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -22,6 +22,7 @@ from sklar.paper.experiments.specs import Method, Spec
 from sklar.paper.experiments.synthetic import measure_synthetic
 from sklar.paper.experiments.units import Cell, Measured, Unit, cells_of, units_of
 from sklar.paper.experiments.workers import in_processes
+from sklar.scale.sweeps import over_dask
 from sklar.training.engine.runtime import resolve_device
 
 Echo = Callable[[str], object]
@@ -41,6 +42,7 @@ def reproduce(
     ks: Sequence[int] = (),
     overrides: dict[str, Any] | None = None,
     jobs: int = 1,
+    dask: str | None = None,
     echo: Echo = print,
 ) -> Path:
     """Measure a table or figure of the paper, or "all", and write rows to `out`; returns the folder.
@@ -55,6 +57,8 @@ def reproduce(
     overrides : other parameters, for a trial; such rows are marked and never enter the page. {"held_out": True} tests
         on training rows held out from every fit, of real data: what chooses a setting must not see test rows
     jobs : processes, on a CPU
+    dask : address of a Dask scheduler whose workers measure, each on its own device
+        A worker that dies loses nothing, and cells that are there already are not measured again.
     """
     request = Request(name, seeds, device, quick, methods, datasets, ks, present_names(overrides or {}))
     where, folder, specs = resolve_device(device), Path(out), request.specs()
@@ -65,11 +69,11 @@ def reproduce(
             if spec.kind == "figure":
                 make_figure(spec, where, folder, request.command(), request.method_params(), echo)
             else:
-                _fill(spec, request, where, file, jobs, echo)
+                _fill(spec, request, where, file, Workers(jobs, dask), echo)
     return folder
 
 
-def _fill(spec: Spec, request: Request, device: torch.device, file: RowFile, jobs: int, echo: Echo) -> None:
+def _fill(spec: Spec, request: Request, device: torch.device, file: RowFile, workers: Workers, echo: Echo) -> None:
     """Measure the cells that are missing and add their rows, unit by unit."""
     key = {"experiment": spec.name, "quick": spec.is_quick, "overrides": request.overrides, "setting": spec.setting}
     made = {"command": request.command(), "commit": environment.commit(), "versions": environment.versions()}
@@ -80,10 +84,17 @@ def _fill(spec: Spec, request: Request, device: torch.device, file: RowFile, job
     echo(f"{spec.name}: {len(cells)} of {len(wanted)} cells to measure, on {environment.device_name(device)}")
     units = list(units_of(spec, cells, methods, device.type, request.method_params()))
     progress = Progress(spec.name, cells, echo)
-    for unit, results, facts in _measured(units, device, jobs):
+    for unit, results, facts in _measured(units, device, workers):
         file.add(_rows(results, {**key, **made, **facts}, last))
         progress.add(unit, facts["seconds"])
     progress.close()
+
+
+class Workers(NamedTuple):
+    """Who measures: this process or several of it, or the workers of a Dask scheduler."""
+
+    jobs: int
+    dask: str | None  # its address
 
 
 class Progress:
@@ -127,11 +138,14 @@ def measure(unit: Unit, device_type: str) -> tuple[Unit, list[Measured], Row]:
     return unit, results, facts
 
 
-def _measured(units: list[Unit], device: torch.device, jobs: int) -> Iterator[tuple[Unit, list[Measured], Row]]:
-    if jobs == 1 or len(units) < 2:
+def _measured(units: list[Unit], device: torch.device, workers: Workers) -> Iterator[tuple[Unit, list[Measured], Row]]:
+    if workers.dask is not None:
+        yield from over_dask(workers.dask, measure, units, device.type)
+        return
+    if workers.jobs == 1 or len(units) < 2:
         yield from (measure(unit, device.type) for unit in units)
         return
-    yield from in_processes(measure, [(unit, device.type) for unit in units], jobs)
+    yield from in_processes(measure, [(unit, device.type) for unit in units], workers.jobs)
 
 
 def _rows(results: Iterable[Measured], common: Row, last: str) -> list[Row]:

@@ -1,0 +1,148 @@
+"""A load test of `sklar serve`: single-row requests a second over kept-alive connections, and their latencies.
+
+    python benchmarks/load_test.py                       # starts a server of two workers, as fast as it answers
+    python benchmarks/load_test.py --rate 1500           # and at a fixed rate, for the latency at half load
+    python benchmarks/load_test.py --connections 600     # more than may wait: the share that is refused
+
+The tool is this file: each client process holds its connections in one asyncio loop and writes requests by hand, so
+that it takes little of the two cores that it shares with the server. Latency at a fixed rate counts from when a request
+was due, not from when it could be sent. The server's CPU time a request does not depend on what else the machine does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from measure import line, table
+
+
+def saved_model(folder: str, d: int, epochs: int) -> Path:
+    """A default selector of d numbers."""
+    from sklar import CopulaSelectorClassifier
+    from sklar.datasets import make_synthetic
+
+    X, y, _ = make_synthetic("syn4", n_samples=2000, n_features=d, random_state=0)
+    path = Path(folder) / "model.sklar"
+    CopulaSelectorClassifier(max_epochs=epochs, random_state=0, device="cpu").fit(X, y).save(path)
+    return path
+
+
+def request(path: str, d: int) -> bytes:
+    body = json.dumps({"rows": [{f"x{j}": round(0.1 * j, 1) for j in range(d)}]}).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+    return head.encode() + b"\r\n\r\n" + body
+
+
+async def answered(reader: asyncio.StreamReader) -> bool:
+    """Read one answer; whether it was 200."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    length = next(
+        int(text.split(b":")[1]) for text in head.lower().split(b"\r\n") if text.startswith(b"content-length")
+    )
+    await reader.readexactly(length)
+    return b" 200 " in head[:15]
+
+
+async def client(port: int, payload: bytes, until: float, every: float, results: list[tuple[float, bool]]) -> None:
+    """One connection: a request as soon as the one before is answered, or every so many seconds."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    due = time.perf_counter() + every * np.random.default_rng().random()
+    while due < until:
+        if (wait := due - time.perf_counter()) > 0:
+            await asyncio.sleep(wait)
+        writer.write(payload)
+        good = await answered(reader)
+        now = time.perf_counter()
+        results.append((now - due, good))
+        due = due + every if every else now
+    writer.close()
+
+
+def clients(port: int, payload: bytes, count: int, seconds: float, rate: float) -> list[tuple[float, bool]]:
+    """All connections of one process."""
+    results: list[tuple[float, bool]] = []
+
+    async def run() -> None:
+        until, every = time.perf_counter() + seconds, count / rate if rate else 0.0
+        await asyncio.gather(*(client(port, payload, until, every, results) for _ in range(count)))
+
+    asyncio.run(run())
+    return results
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of a process and all its children so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    own = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return own + sum(cpu_seconds(int(child)) for child in children)
+
+
+def wait_for(port: int) -> None:
+    for _ in range(600):
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return
+        except ConnectionRefusedError:
+            time.sleep(0.1)
+    raise RuntimeError("the server did not start")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--path", default="/predict")
+    parser.add_argument("--features", type=int, default=11)
+    parser.add_argument("--workers", type=int, default=2, help="of the server")
+    parser.add_argument("--processes", type=int, default=1, help="of clients")
+    parser.add_argument("--connections", type=int, default=32, help="in all")
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument(
+        "--rate", type=float, default=0, help="requests a second in all; 0: as fast as they are answered"
+    )
+    parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
+    args = parser.parse_args(arguments)
+    if args.quick:
+        args.workers, args.seconds, args.connections = 1, 0.5, 4
+    with socket.socket() as free, tempfile.TemporaryDirectory() as folder:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        model = saved_model(folder, args.features, 1 if args.quick else 20)
+        words = ["serve", str(model), "--port", str(port), "--workers", str(args.workers)]
+        server = subprocess.Popen([sys.executable, "-m", "sklar.cli", *words], stderr=subprocess.DEVNULL)
+        try:
+            wait_for(port)
+            given = (port, request(args.path, args.features), args.connections // args.processes)
+            work = [(*given, args.seconds, args.rate / args.processes)] * args.processes
+            with multiprocessing.Pool(args.processes) as pool:
+                pool.starmap(clients, [(*one[:3], 0.3, 0) for one in work])  # what is loaded once
+                before = cpu_seconds(server.pid)
+                results = [result for part in pool.starmap(clients, work) for result in part]
+                spent = cpu_seconds(server.pid) - before
+        finally:
+            server.terminate()
+            server.wait()
+    times = 1e3 * np.array([seconds for seconds, good in results if good])
+    refused = 1 - len(times) / len(results)
+    columns = ("path", "connections", "asked a second", "answered a second", "p50, ms", "p99, ms", "refused")
+    table(f"{args.workers} worker(s), single rows of {args.features} numbers", (*columns, "server's CPU, ms", "target"))
+    asked = f"{args.rate:.0f}" if args.rate else "any"
+    middle, high = np.percentile(times, [50, 99])
+    cells = (f"{len(times) / args.seconds:.0f}", f"{middle:.1f}", f"{high:.1f}", f"{refused:.1%}")
+    each = f"{1e3 * spent / len(results):.2f}"
+    line(args.path, args.connections, asked, *cells, each, "3,000 a second; p99 20 ms at half")
+
+
+if __name__ == "__main__":
+    main()

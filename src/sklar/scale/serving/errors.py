@@ -1,0 +1,30 @@
+"""What a client did wrong, or why it is refused: a status, a type for programs and a message for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class RequestError(ValueError):
+    """A request that is not answered; `kind` is one of those that the OpenAPI page lists."""
+
+    STATUS = {
+        "not_json": 400,
+        "not_arrow": 400,
+        "body_too_large": 413,
+        "too_many_rows": 413,
+        "unknown_content_type": 415,
+        "bad_rows": 422,
+        "missing_column": 422,
+        "bad_value": 422,
+        "busy": 503,
+    }
+
+    def __init__(self, kind: str, message: str, column: str | None = None) -> None:
+        super().__init__(message)
+        self.kind, self.column, self.status = kind, column, self.STATUS[kind]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The body of the answer."""
+        where = {} if self.column is None else {"column": self.column}
+        return {"error": {"type": self.kind, "message": str(self), **where}}

@@ -1,0 +1,266 @@
+"""Tables that need not fit in memory: Parquet and Arrow files, folders and patterns of them, Arrow datasets, DuckDB
+queries. They are read batch by batch, in bounded memory, and never whole.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from sklar.table.csv_format import TableError
+from sklar.table.datasets import dataset_of
+from sklar.table.sampling import Sampler
+
+BATCH_ROWS = 65_536  # read at a time
+
+Work = Callable[[Any, int, int], Any]  # an Arrow table, its number among the batches, the number of its first row
+
+
+def open_source(X: Any) -> Source | None:
+    """The source that X names or is; None for a table in memory.
+
+    A path, a folder, a pattern, an Arrow dataset, a DuckDB relation, or a Dask DataFrame.
+
+    Examples
+    --------
+    >>> import pyarrow, pyarrow.dataset
+    >>> open_source(pyarrow.dataset.dataset(pyarrow.table({"a": [1, 2]}))).n_rows
+    2
+    >>> open_source([[1.0, 2.0]]) is None
+    True
+    """
+    if isinstance(X, Source):
+        return X
+    if isinstance(X, str | PathLike):
+        return ArrowSource(dataset_of(str(X)), str(X))
+    package = type(X).__module__.split(".")[0]
+    if package == "pyarrow" and hasattr(X, "to_batches") and hasattr(X, "scanner"):
+        return ArrowSource(X, "the dataset")
+    if package in ("duckdb", "_duckdb") and hasattr(X, "to_arrow_reader"):
+        return QuerySource(X)
+    if package == "dask" and hasattr(X, "map_partitions") and hasattr(X, "columns"):
+        return DaskSource(X)
+    return None
+
+
+class Source(ABC):
+    """Named columns of rows that are read in batches, any number of times."""
+
+    def __init__(self, name: str, columns: Sequence[str]) -> None:
+        self.name, self.columns = name, list(columns)
+        repeated = next((column for column in self.columns if self.columns.count(column) > 1), None)
+        if repeated is not None:
+            raise TableError(f"{name}: column {repeated!r} stands in it more than once; rename one")
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """How many rows it has."""
+
+    @abstractmethod
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        """Arrow tables of consecutive rows."""
+
+    def batches(self, columns: Sequence[str] | None = None) -> Generator[Any]:
+        """All rows in order, as Arrow tables of some columns (None: all); none of them is empty."""
+        wanted = self.columns if columns is None else list(columns)
+        self.require(wanted)
+        import pyarrow
+
+        try:
+            yield from _ahead(table for table in self._tables(wanted) if table.num_rows)
+        except (pyarrow.ArrowException, OSError) as error:
+            raise TableError(f"{self.name}: cannot be read ({error})") from error
+
+    def require(self, columns: Sequence[str]) -> None:
+        """Raise for a column that is not there."""
+        for column in columns:
+            if column not in self.columns:
+                known = ", ".join(self.columns[:10]) + (", ..." if len(self.columns) > 10 else "")
+                raise TableError(f"{self.name} has no column {column!r}; it has {known}")
+
+    def without(self, columns: Collection[str]) -> Source:
+        """The same with fewer columns."""
+        self.require(list(columns))
+        fewer = copy.copy(self)
+        fewer.columns = [column for column in self.columns if column not in columns]
+        return fewer
+
+    def with_values(self, columns: Sequence[str]) -> Source:
+        """The rows alone that miss none of these columns."""
+        self.require(columns)
+        return RowsWith(self, columns)
+
+    def head(self, size: int, columns: Sequence[str]) -> Any:
+        """The first rows, at least `size` where there are so many, as one Arrow table."""
+        import pyarrow
+
+        found: list[Any] = []
+        with closing(self.batches(columns)) as tables:
+            for table in tables:
+                found.append(table)
+                if sum(part.num_rows for part in found) >= size:
+                    break
+        if not found:
+            raise TableError(f"{self.name} has no rows")
+        return pyarrow.concat_tables(found)
+
+    def row(self, number: int, columns: Sequence[str]) -> Any:
+        """One row, as an Arrow table."""
+        left = number
+        with closing(self.batches(columns)) as tables:
+            for table in tables:
+                if 0 <= left < table.num_rows:
+                    return table.slice(left, 1)
+                left -= table.num_rows
+        raise TableError(f"{self.name} has rows 0 to {self.n_rows - 1}; there is no row {number}")
+
+    def map(self, work: Work, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """`work(table, number, first_row)` of every batch of rows, in order."""
+        first_row = 0
+        for number, table in enumerate(self.batches(columns)):
+            yield work(table, number, first_row)
+            first_row += table.num_rows
+
+    def sample(self, size: int, seed: int, columns: Sequence[str] | None = None) -> Any:
+        """`size` rows drawn uniformly without replacement, in their order, as one Arrow table; all where fewer."""
+        sampler = Sampler(self.n_rows, size, seed)
+        parts = list(self.map(sampler.draw, columns))
+        if not parts:
+            raise TableError(f"{self.name} has no rows")
+        return sampler.together(parts)
+
+
+class ArrowSource(Source):
+    """An Arrow dataset."""
+
+    def __init__(self, dataset: Any, name: str) -> None:
+        super().__init__(name, dataset.schema.names)
+        self.dataset = dataset
+
+    @property
+    def n_rows(self) -> int:
+        """From the files' metadata, where they have it."""
+        return self.dataset.count_rows()
+
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        import pyarrow
+
+        for part in self._parts():
+            for batch in part.to_batches(schema=self.dataset.schema, columns=columns, batch_size=BATCH_ROWS):
+                yield pyarrow.Table.from_batches([batch])
+
+    def _parts(self) -> Iterator[Any]:
+        """Row groups of Parquet files, and other files whole: Arrow reads up to 1 GiB of one scan ahead of its use."""
+        for file in self.dataset.get_fragments():
+            yield from file.split_by_row_group() if hasattr(file, "split_by_row_group") else [file]
+
+
+class QuerySource(Source):
+    """A DuckDB relation: `duckdb.sql("select ...")`. DuckDB keeps the order of rows unless it is told not to."""
+
+    def __init__(self, relation: Any) -> None:
+        super().__init__("the query", relation.columns)
+        self.relation = relation
+
+    @property
+    def n_rows(self) -> int:
+        """Counted by a query of its own."""
+        return self.relation.aggregate("count(*)").fetchall()[0][0]
+
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        import pyarrow
+
+        chosen = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
+        for batch in self.relation.project(chosen).to_arrow_reader(BATCH_ROWS):
+            yield pyarrow.Table.from_batches([batch])
+
+
+class RowsWith(Source):
+    """The rows of a source that have a value of some columns."""
+
+    def __init__(self, source: Source, needed: Sequence[str]) -> None:
+        super().__init__(source.name, source.columns)
+        self.source, self.needed = source, list(needed)
+
+    @cached_property
+    def n_rows(self) -> int:
+        """Counted in a pass over these columns."""
+        return sum(table.num_rows for table in self._tables(self.needed))
+
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        for table in self.source.batches(list(dict.fromkeys([*columns, *self.needed]))):
+            yield table.select(columns).filter(_have_values(table.select(self.needed)))
+
+
+def _have_values(table: Any) -> Any:
+    """Which rows miss nothing; NaN and empty text are missing too."""
+    import pyarrow
+    import pyarrow.compute
+
+    there = np.ones(table.num_rows, dtype=bool)
+    for column in table.columns:
+        missing = column.is_null(nan_is_null=True).to_numpy()
+        if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
+            missing = missing | (pyarrow.compute.fill_null(column, "").to_numpy() == "")
+        there &= ~missing
+    return pyarrow.array(there)
+
+
+class DaskSource(Source):
+    """A Dask DataFrame: its partitions are read, and worked on, where Dask has them."""
+
+    def __init__(self, frame: Any) -> None:
+        super().__init__("the Dask DataFrame", [str(name) for name in frame.columns])
+        self.frame = frame
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """Rows of each partition."""
+        return [int(length) for length in self.frame.map_partitions(len, meta=(None, "int64")).compute()]
+
+    @property
+    def n_rows(self) -> int:
+        """Counted by the workers."""
+        return sum(self.lengths)
+
+    def _tables(self, columns: list[str]) -> Iterator[Any]:
+        yield from (_arrow_table(part.compute()) for part in self.frame[columns].to_delayed())
+
+    def map(self, work: Work, columns: Sequence[str] | None = None) -> Iterator[Any]:
+        """`work` of every partition, done by the workers; only what it returns comes here."""
+        import dask
+
+        wanted = self.columns if columns is None else list(columns)
+        self.require(wanted)
+        do, starts = dask.delayed(_work_on), np.cumsum([0, *self.lengths]).tolist()
+        parts = self.frame[wanted].to_delayed()
+        tasks = [do(work, part, i, starts[i]) for i, part in enumerate(parts) if self.lengths[i]]
+        yield from dask.compute(*tasks)
+
+
+def _arrow_table(frame: Any) -> Any:
+    import pyarrow
+
+    return pyarrow.Table.from_pandas(frame, preserve_index=False)
+
+
+def _work_on(work: Work, frame: Any, number: int, first_row: int) -> Any:
+    return work(_arrow_table(frame), number, first_row)
+
+
+def _ahead(tables: Iterator[Any]) -> Iterator[Any]:
+    """The same, each read while the one before is in use."""
+    with ThreadPoolExecutor(1) as reader:
+        coming = reader.submit(next, tables, None)
+        while (table := coming.result()) is not None:
+            coming = reader.submit(next, tables, None)
+            yield table
