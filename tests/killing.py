@@ -41,7 +41,7 @@ def fit():
 def save():
     """Over a file that is there."""
     model = sklar.load("fitted.sklar")
-    for _ in range(30):
+    for _ in range(15):
         model.save("model.sklar")
 
 
@@ -61,7 +61,7 @@ def measure(unit, device_type):
 def reproduce():
     """Rows of a table."""
     runner.measure = measure
-    runner.reproduce("table-11d", seeds=20, quick=True, device="cpu", out="rows", methods=["tree"], echo=silent)
+    runner.reproduce("table-11d", seeds=10, quick=True, device="cpu", out="rows", methods=["tree"], echo=silent)
 
 
 def silent(text):
@@ -71,10 +71,10 @@ def silent(text):
 def write_checkpoint():
     """Large states, one after the other."""
     with checkpointing("large", {}, 0) as kept:
-        state = {"x": torch.zeros(1_000_000)}
+        state = {"x": torch.zeros(400_000)}
         done = kept.begin(state, 100)
         assert bool((state["x"] == done).all())  # of one moment, and of the moment it says
-        for step in range(done, 25):
+        for step in range(done, 15):
             state["x"].fill_(step + 1)
             kept.keep(state, step + 1)
 
@@ -197,6 +197,7 @@ def fit_with_ctrl_c(after):
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     workflow.fit_file = armed
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
     signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     main(FIT, prog_name="sklar")
 

@@ -47,6 +47,12 @@ def test_a_warning_is_one_line():
     assert CliRunner().invoke(main, ["act"]).stderr == "warning: two lines\n"
 
 
+def test_a_reader_that_has_gone_is_no_error():
+    result = run(BrokenPipeError(32, "Broken pipe"))
+    assert result.exit_code == 1
+    assert result.stderr == "working\n"
+
+
 @pytest.mark.parametrize("kind", [ValueError, TypeError, OSError, ImportError])
 def test_a_known_mistake_is_one_line(kind):
     result = run(kind("two\nlines"))
@@ -63,6 +69,30 @@ def test_ctrl_c_is_one_line_and_130():
 
 def test_anything_else_is_a_bug_and_shows():
     assert isinstance(run(ZeroDivisionError()).exception, ZeroDivisionError)
+
+
+STOPPED = """
+import click
+from sklar.cli.shared import OneLineErrors
+
+@click.group(cls=OneLineErrors)
+def main():
+    pass
+
+@main.command()
+def act():
+    exec("raise KeyboardInterrupt")  # as in the code that a dataclass is made of
+
+main(["act"])
+"""
+
+
+def test_ctrl_c_in_code_that_was_a_string_ends_with_130_too(tmp_path):
+    """Python itself would end a module that it runs by the signal."""
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    command = [sys.executable, "-m", "stopped"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "interrupted: nothing was written\n")
 
 
 @pytest.mark.parametrize(

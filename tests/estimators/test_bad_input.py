@@ -135,6 +135,7 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize("case", BAD_TABLES)
+@pytest.mark.filterwarnings("ignore:no row has a value in column")
 def test_bad_tables_at_fit(cls, case):
     X, says = BAD_TABLES[case]
     y = np.arange(10 if X is None else len(X)) % 2

@@ -72,6 +72,8 @@ class OneLineErrors(click.Group):
                 warnings.simplefilter("always", UserWarning)
                 warnings.showwarning = _one_line_warning
                 return super().invoke(ctx)
+        except BrokenPipeError:  # who read our output has gone: click ends quietly
+            raise
         except (ValueError, TypeError, OSError, ImportError) as error:
             click.echo(f"error: {' '.join(str(error).split())}", err=True)
             ctx.exit(1)
@@ -89,8 +91,8 @@ def saying_if_interrupted(text: str) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         note(text)
-        # Python remembers a Ctrl-C that passed through code in a string, as dataclasses have, and would then end by
-        # that signal instead of with this code; running any makes it forget.
+        # Python remembers a Ctrl-C that passed through code in a string, as dataclasses have, and would then end
+        # `python -m sklar.cli` by that signal instead of with this code; running any such code makes it forget.
         exec("")
         click.get_current_context().exit(130)
 

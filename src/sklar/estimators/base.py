@@ -56,8 +56,7 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
         Parameters
         ----------
         X : table, (n, d): numpy, pandas, polars or pyarrow; numbers, booleans, categories or text, also missing
-            A column without any value is never selected. Where a value is missing later, in a column that has all of
-            them here, the model is not shown that feature of that row, and never selects it.
+            A value that is missing later alone is hidden; a column without any value is never selected.
             Or a sparse matrix of numbers (read as CSR), nothing in it missing. Or a table larger than memory: the path
             of a Parquet or Arrow file, a folder or a pattern of them, an Arrow dataset, a DuckDB relation.
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time

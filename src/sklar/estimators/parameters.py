@@ -26,8 +26,8 @@ from sklar.params import (
 AtLeastTwo = Annotated[int, at_least(2)]
 Share = Annotated[float, Interval(Real, 0, 0.9, closed="both")]
 # What these hold is checked against the table's columns: see `table.gating`.
-Columns = Annotated[Sequence[str | int] | None, None, "array-like"]
-Groups = Annotated[Sequence[Sequence[str | int]] | None, None, "array-like"]
+Columns = Annotated[Sequence[str | int] | None, None, list, tuple, "array-like"]
+Groups = Annotated[Sequence[Sequence[str | int]] | None, None, list, tuple, "array-like"]
 
 
 class CopulaParameters(DeclaredParams, BaseEstimator):

@@ -1,5 +1,6 @@
 """Parts weighed by their cost: the share that is done is the share of the time."""
 
+import gc
 import io
 
 import pytest
@@ -111,3 +112,13 @@ def test_steps_of_an_earlier_run_are_shown_and_say_nothing_about_the_speed(file)
 def test_a_silent_bar_skips_in_silence():
     with Progress(PARTS, verbose=False) as progress:
         progress.skip(7)
+
+
+def test_one_that_was_interrupted_while_it_was_made_ends_in_silence(monkeypatch):
+    def stopped(self, *given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tqdm.std.tqdm.__init__", stopped)  # what is then collected must not complain: an error here
+    with pytest.raises(KeyboardInterrupt):
+        Progress(PARTS)
+    gc.collect()

@@ -37,6 +37,8 @@ class Progress(tqdm):
     training: selector, part 2 of 2 (33 % of the time)
     """
 
+    disable, on_terminal = True, False  # until it is made: Ctrl-C may come before that
+
     def __init__(self, parts: Sequence[Part], verbose: bool = True, file: Any = None) -> None:
         file = sys.stderr if file is None else file
         self.parts = [part for part in parts if part.steps]
