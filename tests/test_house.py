@@ -23,6 +23,7 @@ CHAIN = [
     "outcomes",
     "selection_scores",
     "fitted",
+    "prices",
     "audit",
     "explain",
     "report",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ class FittedModel:
     path: PenaltyPath  # what the penalty was chosen from; empty where it was given
     history: list[Record]
     device: str = "auto"
+    priced: GateModel | None = None  # what answers at other penalties
 
     @property
     def name(self) -> str:
@@ -69,6 +71,16 @@ class FittedModel:
     def n_models(self) -> int:
         """How many models were trained."""
         return max(1, len(getattr(self.network.architecture, "members", ())))
+
+    def at(self, penalty: float | None = None, k: int | None = None) -> FittedModel:
+        """The same, answering at another penalty (a selector), or with the best k features (a ranker)."""
+        if penalty is not None and not np.isclose(penalty, self.penalty, rtol=1e-5, atol=0):
+            network = self._priced_at(penalty)
+            return replace(self, network=network, penalty=float(penalty)).at(k=k)
+        if k is not None and k != self.k:
+            self._require_k(k)
+            return replace(self, network=self.network.with_k(int(k)))
+        return self
 
     def on(self, device: str) -> FittedModel:
         """The same, answering on a device: "auto", "cpu" or "cuda"."""
@@ -177,6 +189,32 @@ class FittedModel:
     def probabilities(self, rows: Any) -> np.ndarray:
         """P(class) from the selected features alone: (n, classes)."""
         return self.target.probabilities(self.outputs(rows))
+
+    # Other prices.
+
+    def _priced_at(self, penalty: float) -> GateModel:
+        """The network at a penalty within the path's; the logarithm of the penalty is one of its inputs."""
+        if self.k is not None:
+            raise ValueError("a ranker has no penalty; k says how many features a row gets")
+        if self.priced is None:
+            raise ValueError(
+                "this model knows one penalty: it was given, or the objective is 'joint'; fit with penalty='auto' to "
+                "ask at others"
+            )
+        low, high = min(self.path["penalty"]), max(self.path["penalty"])
+        if not low * (1 - 1e-6) <= penalty <= high * (1 + 1e-6):
+            raise ValueError(
+                f"penalty must be between {low:.3g} and {high:.3g}, for which the model was trained; got {penalty:g}; "
+                "another fit may be given it"
+            )
+        return self.priced.at_penalty(float(np.log(penalty / self.penalty)))
+
+    def _require_k(self, k: int) -> None:
+        if self.k is None:
+            raise ValueError("a selector has no k; penalty says what a feature costs, and features_at(n) which gives n")
+        least = max(1, len(self.network.architecture.forced))
+        if not isinstance(k, Integral) or not least <= k <= self.k:
+            raise ValueError(f"k must be a whole number from {least} to {self.k}, that of fit; got {k!r}")
 
     # Blocks.
 

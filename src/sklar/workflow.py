@@ -72,14 +72,25 @@ def fit_file(
     return estimator
 
 
-def answer_file(what: str, model: str, data: str, out: str, sql: str | None = None) -> int:
-    """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows."""
+def answer_file(
+    what: str,
+    model: str,
+    data: str,
+    out: str,
+    sql: str | None = None,
+    penalty: float | None = None,
+    k: int | None = None,
+) -> int:
+    """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows.
+
+    `penalty` and `k` ask it at another price, or for fewer features, than it was fitted with.
+    """
     require_format(out)
     estimator, _, X = _model_and_table(model, data, sql)
     require_writable(out, data, model)
     if what == "rank" and estimator.fitted_.k is None:
         raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
-    answer = _ANSWERS[what](estimator.fitted_, X)
+    answer = _ANSWERS[what](estimator.fitted_.at(penalty, k), X)
     write_table(out, answer)
     return len(next(iter(answer.values())))
 
@@ -100,13 +111,16 @@ def audit_file(
     return estimator.audit(X, y, n_refits=n_refits)
 
 
-def explain_file(model: str, data: str, row: int, sql: str | None = None) -> Explanation:
+def explain_file(
+    model: str, data: str, row: int, sql: str | None = None, penalty: float | None = None, k: int | None = None
+) -> Explanation:
     """What a saved model says about one row of a table on disk; rows count from 0."""
     estimator, table, X = _model_and_table(model, data, sql)
     n_rows = len(next(iter(table.columns.values())))
     if not 0 <= row < n_rows:
         raise TableError(f"{table.source} has rows 0 to {n_rows - 1}; there is no row {row}")
-    return estimator.explain({name: values[row : row + 1] for name, values in X.items()})
+    one = {name: values[row : row + 1] for name, values in X.items()}
+    return estimator.explain(one, penalty=penalty, k=k)
 
 
 def report_file(

@@ -67,22 +67,30 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
             path=trained.path,
             history=trained.history,
             device=self.device,
+            priced=None if trained.priced is None else trained.priced.cpu().double().eval(),
         )
         return self._adopt(fitted)
 
-    def select(self, X: Any) -> Any:
-        """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out."""
-        fitted = self._fitted
+    def select(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
+        """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out.
+
+        Parameters
+        ----------
+        X : rows
+        penalty : for selectors, another price of a feature than the chosen `penalty_`, within those of `path_`
+        k : for rankers, how many features a row gets, up to the k of `fit`
+        """
+        fitted = self._fitted.at(penalty, k)
         return fitted.like(X, fitted.masks(fitted.read(X)))
 
-    def selection_proba(self, X: Any) -> Any:
+    def selection_proba(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
         """The probability of each gate, P(z_i = 1 | x): float (n, d).
 
         For a selector it is sigmoid(alpha_i), of several models (`n_models`) the median. `select` is where it exceeds
         1/2, but for features that stand for each other, of which a row gets one, and for `min_features`. For a ranker
-        it is estimated from 256 draws of the copula, which all rows share.
+        it is estimated from 256 draws of the copula, which all rows share. `penalty` and `k` are as in `select`.
         """
-        fitted = self._fitted
+        fitted = self._fitted.at(penalty, k)
         return fitted.like(X, fitted.selection_proba(fitted.read(X)))
 
     def selection_frequency(self, X: Any) -> Any:
@@ -102,13 +110,14 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
             raise ValueError(f"n_draws must be a whole number from 1; got {n_draws!r}")
         return self._fitted.draws(rows, int(n_draws), spawn_seeds(random_state, 1)[0])
 
-    def transform(self, X: Any) -> Any:
-        """X where selected, 0 elsewhere, at full width (n, d).
+    def transform(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
+        """X where selected, 0 elsewhere, at full width (n, d); `penalty` and `k` are as in `select`.
 
         Categories are numbered from 1 in the order of `fitted_.schema.encoding.categories`, unseen ones last; missing
         values that were selected stay missing (NaN).
         """
-        return self._fitted.selected_values(self._fitted.read(X))
+        fitted = self._fitted.at(penalty, k)
+        return fitted.selected_values(fitted.read(X))
 
     def correlation(self, X: Any) -> Any:
         """The learned correlation R of the gates, averaged over the rows of X: (d, d).
@@ -137,12 +146,13 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
 
         return audit(self._fitted, X, y, n_refits=n_refits, random_state=random_state, refit=refit)
 
-    def explain(self, row: Any) -> Explanation:
+    def explain(self, row: Any, *, penalty: float | None = None, k: int | None = None) -> Explanation:
         """One row in a few lines: the prediction, the features behind it, how sure, what could stand in for them.
 
         Parameters
         ----------
         row : a 1-d array, a pandas Series (its columns by name, in any order), or a table of one row
+        penalty, k : as in `select`
 
         Returns
         -------
@@ -159,7 +169,7 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         >>> sorted(explanation.to_dict())[:3]
         ['n_features', 'n_models', 'nearly']
         """
-        return explain(self._fitted, row)
+        return explain(self._fitted.at(penalty, k), row)
 
     def report(
         self,
@@ -206,15 +216,17 @@ class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
         """Write the fitted model to one file that `sklar.load` reads without running code."""
         write_fitted(path, self._fitted, self.get_params(deep=False))
 
-    def to_onnx(self, path: str | PathLike[str]) -> None:
+    def to_onnx(self, path: str | PathLike[str], *, penalty: float | None = None, k: int | None = None) -> None:
         """Write scaling, mask and prediction as one ONNX graph, for runtimes without Python.
+
+        The graph has one price or number of features: the fitted one, or `penalty` or `k`, as in `select`.
 
         Needs the package `onnx`: `pip install "sklar[onnx]"`. The answers are those of this estimator on the same
         float32 rows, NaN and infinity apart. `sklar.export.onnx_export` has inputs, outputs and an example.
         """
         from sklar.export.onnx_export import write_onnx
 
-        write_onnx(self._fitted, path)
+        write_onnx(self._fitted.at(penalty, k), path)
 
     def to_shap(self, X: Any, label: Any = None) -> Any:
         """The selections of rows as a `shap.Explanation`, for shap's plots.

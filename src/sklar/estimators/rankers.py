@@ -23,12 +23,12 @@ class CopulaRanker(CopulaEstimator):
     step_exponent: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.0
     correlation_strength: NonNegative = 1.0
 
-    def rank(self, X: Any) -> np.ndarray:
+    def rank(self, X: Any, *, k: int | None = None) -> np.ndarray:
         """The k features that decide each row, best first, as column numbers: int (n, k).
 
-        A group of columns is one feature, and its first column stands for it.
+        A group of columns is one feature, and its first column stands for it. Any k up to that of `fit` can be asked.
         """
-        fitted = self._fitted
+        fitted = self._fitted.at(k=k)
         return fitted.ranks(fitted.read(X))
 
     def rank_interval(self, X: Any, level: float = 0.9) -> np.ndarray:

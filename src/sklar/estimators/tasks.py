@@ -20,14 +20,20 @@ class ClassifierTask(ClassifierMixin):
     class_weight: Any
     _fitted: FittedModel
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each row, from its selected features alone: (n,); labels 0 or 1: (n, labels)."""
-        fitted = self._fitted
+    def predict(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> np.ndarray:
+        """The most probable class of each row, from its selected features alone: (n,); labels 0 or 1: (n, labels).
+
+        With `penalty` or `k` they are those that `select` gives at another price, or the k best.
+        """
+        fitted = self._fitted.at(penalty, k)
         return fitted.predictions(fitted.read(X))
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """P(class | selected features), columns as in `classes_`: (n, classes); of labels, P(1): (n, labels)."""
-        fitted = self._fitted
+    def predict_proba(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> np.ndarray:
+        """P(class | selected features), columns as in `classes_`: (n, classes); of labels, P(1): (n, labels).
+
+        `penalty` and `k` are as in `predict`.
+        """
+        fitted = self._fitted.at(penalty, k)
         return fitted.probabilities(fitted.read(X))
 
     def __sklearn_tags__(self) -> Tags:
@@ -47,12 +53,13 @@ class RegressorTask(RegressorMixin):
     loss: str
     _fitted: FittedModel
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> np.ndarray:
         """The expected target of each row, from its selected features alone: (n,) or (n, targets).
 
-        With loss="poisson" it is the expected count, with loss="cox" the logarithm of the hazard ratio.
+        With loss="poisson" it is the expected count, with loss="cox" the logarithm of the hazard ratio. With `penalty`
+        or `k` the features are those that `select` gives at another price, or the k best.
         """
-        fitted = self._fitted
+        fitted = self._fitted.at(penalty, k)
         return fitted.predictions(fitted.read(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

@@ -39,7 +39,10 @@ class Saved(NamedTuple):
 def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dict[str, Any]) -> None:
     """Write a fitted model and the parameters of its estimator."""
     network, schema, target = fitted.network, fitted.schema, fitted.target
-    tensors = {f"network.{key}": value.float() for key, value in network.state_dict().items()}
+    networks = {"network": network} | ({} if fitted.priced is None else {"priced": fitted.priced})
+    tensors = {
+        f"{name}.{key}": value.float() for name, one in networks.items() for key, value in one.state_dict().items()
+    }
     tensors["scaling.centre"] = torch.from_numpy(schema.encoding.scaling.centre)
     tensors["scaling.spread"] = torch.from_numpy(schema.encoding.scaling.spread)
     metadata = {
@@ -48,7 +51,10 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
         "parameters": {key: _plain(value) for key, value in parameters.items()},
         "objective": fitted.objective,
         "network": next(name for name, (cls, _) in NETWORKS.items() if isinstance(network, cls)),
-        "architecture": {key: _plain(value) for key, value in asdict(network.architecture).items()},
+        "architectures": {
+            name: {key: _plain(value) for key, value in asdict(one.architecture).items()}
+            for name, one in networks.items()
+        },
         "schema": {
             "names": list(schema.names),
             "labels": schema.labels,
@@ -81,22 +87,24 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Fitt
     return FittedModel(
         objective=metadata["objective"],
         schema=_schema(tensors, metadata),
-        network=_network(tensors, metadata),
+        network=_network(tensors, metadata, "network"),
         target=_target(metadata["target"]),
         penalty=training["penalty"],
         path=training["path"],
         history=training["history"],
         device=device,
+        priced=_network(tensors, metadata, "priced") if "priced" in metadata["architectures"] else None,
     )
 
 
-def _network(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> GateModel:
-    given = dict(metadata["architecture"])
+def _network(tensors: dict[str, torch.Tensor], metadata: dict[str, Any], which: str) -> GateModel:
+    """The `network` that answers, or the `priced` one that does at other penalties."""
+    given = dict(metadata["architectures"][which])
     given["blocks"] = tuple(tuple(block) for block in given["blocks"])
     given.update({name: tuple(given[name]) for name in ("gate_of_input", "forced") if name in given})
     network_class, architecture_class = NETWORKS[metadata["network"]]
     network = network_class(architecture_class(**given), torch.Generator())  # no draw from the global generator
-    prefix = "network."
+    prefix = f"{which}."
     network.load_state_dict({key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)})
     return network.double().eval()
 

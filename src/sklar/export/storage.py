@@ -16,7 +16,7 @@ from sklar.atomic import replace_file
 if TYPE_CHECKING:
     from torch import Tensor
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 _KEY = "sklar"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -124,6 +125,16 @@ class GateModel(nn.Module):
     def mask(self, x: Tensor) -> Tensor:
         """Which features decide the rows of x (1, n, D), without noise: bool (1, n, d)."""
         return self.decide(self.scores(x))
+
+    def at_penalty(self, log_factor: float) -> GateModel:
+        """The model at another penalty, whose logarithm is so much larger; most know one alone."""
+        raise NotImplementedError
+
+    def with_k(self, k: int) -> GateModel:
+        """The same weights with another number of features per row: the best k of the ranking."""
+        other = copy.deepcopy(self)
+        other.architecture = replace(self.architecture, k=k)
+        return other
 
     def votes(self, x: Tensor) -> Tensor:
         """The share of models that select each feature, here of one: (1, n, d)."""

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from sklar.model.binary_mask import best_of_groups
 from sklar.model.gates import Gates, inputs_of, open_forced
+from sklar.model.honest_model import PENALTY_SCALE
 from sklar.model.networks import ChoiceNet
 from sklar.model.selection import decided
 from sklar.training.honest.folds import Folds
@@ -52,7 +53,7 @@ class Selector:
 
     def scores(self, x: Tensor, log_penalty: Tensor) -> Tensor:
         """alpha of rows (P, n, D) at log-penalties (P, 1 or n, 1): (P, n, d)."""
-        penalty_input = ((log_penalty - self.log_penalty_centre) / 2).expand(-1, x.shape[1], -1)
+        penalty_input = ((log_penalty - self.log_penalty_centre) * PENALTY_SCALE).expand(-1, x.shape[1], -1)
         scores = self.network(torch.cat([x, penalty_input], dim=-1)).scores
         return open_forced(scores.masked_fill(~self.alive.unsqueeze(1), SHUT), self.forced)
 

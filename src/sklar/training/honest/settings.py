@@ -93,6 +93,9 @@ class Schedule:
     final_steps: int = 1500
     # In standard deviations of the loss. Larger ones gave up true features that matter little to most rows.
     penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)
+    # A second selector goes on to two orders of magnitude, for questions at other penalties: by so many factors of 2.
+    more_penalties: int = 4
+    wide_steps: int = 1000  # of its training
     least_unit: float = 0.1  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
     rehearsals: tuple[tuple[int, int], ...] = ((600, 5), (1_500, 2))
@@ -103,7 +106,7 @@ class Schedule:
 
     def scaled(self, share: float) -> Schedule:
         """The same in fewer steps."""
-        return replace(self, **{name: max(2, round(getattr(self, name) * share)) for name in STEPS})
+        return replace(self, **{name: max(2, round(getattr(self, name) * share)) for name in (*STEPS, "wide_steps")})
 
     def for_rows(self, n_rows: int, batch_size: int, max_epochs: int | None) -> Schedule:
         """The steps for so many rows, and at most `max_epochs` passes over them."""
@@ -136,7 +139,7 @@ class Schedule:
         return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
 
 
-STEPS = ("warm_steps", "settle_steps", "path_steps", "final_steps")
+STEPS = ("warm_steps", "settle_steps", "path_steps", "final_steps")  # of a fit itself; `wide_steps` are beside it
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,7 @@ class HonestSettings:
     strengths: tuple[float, ...] = (1.0, 0.1)
     shows: bool | None = None  # whether anything can be shown, if that is known; None: held-out rows say
     penalty: float | str = "auto"
+    any_penalty: bool = True  # whether a second selector is trained for questions at other penalties
     n_folds: int = 4
     held_fraction: float = 0.2  # of the rows, held out to choose the strength and the penalty
 
@@ -227,7 +231,8 @@ class HonestSettings:
             schedule.settle_steps if n_features > schedule.screened_to(self.selector.k) else 0
         )
         rehearsal = 0 if splits == 1 or tried == 1 else fixed + tried * schedule.path_steps
-        return rehearsal + fixed + (1 if rehearsal else tried) * schedule.path_steps + schedule.final_steps
+        wide = schedule.wide_steps if self.penalty == "auto" and self.any_penalty else 0
+        return rehearsal + fixed + (1 if rehearsal else tried) * schedule.path_steps + schedule.final_steps + wide
 
     @classmethod
     def from_params(cls, params: dict[str, Any], n_rows: int, k: int | None) -> HonestSettings:
