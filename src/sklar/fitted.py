@@ -79,7 +79,8 @@ class FittedModel:
             return replace(self, network=network, penalty=float(penalty)).at(k=k)
         if k is not None and k != self.k:
             self._require_k(k)
-            return replace(self, network=self.network.with_k(int(k)))
+            network = self.network if self.priced is None else self.priced.at_penalty(float(np.log(k / (self.k or 1))))
+            return replace(self, network=network.with_k(int(k)))
         return self
 
     def on(self, device: str) -> FittedModel:

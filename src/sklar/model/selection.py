@@ -145,7 +145,7 @@ class GateModel(nn.Module):
         return topk_mask.places(self.scores(x))
 
 
-def decided(scores: Tensor, k: int | None, min_features: int = 0) -> Tensor:
+def decided(scores: Tensor, k: int | Tensor | None, min_features: int = 0) -> Tensor:
     """The k largest scores, or those above 0 and at least the `min_features` largest: bool, like scores."""
     if k is not None:
         return topk_mask.hard_topk(scores, k)
