@@ -69,15 +69,14 @@ def path_table(
     mean_features: np.ndarray,
     weight: np.ndarray | None = None,
     row_scores: np.ndarray | None = None,
-    name: str = "penalty",
 ) -> PenaltyPath:
-    """Columns `penalty` (or another name), `mean_features`, `loss`, `error` and, where rows have scores, `score` and `score_error`.
+    """Columns `penalty`, `mean_features`, `loss`, `error`; `score`, `score_error` where rows have scores.
 
     `error` is of the loss's difference to the best; `score_error` of the score itself.
     """
     means, error = mean_and_paired_error(row_losses, weight)
     path: PenaltyPath = {
-        name: [float(value) for value in penalties],
+        "penalty": [float(value) for value in penalties],
         "mean_features": [float(value) for value in mean_features],
         "loss": means.tolist(),
         "error": error.tolist(),

@@ -1,6 +1,7 @@
 """A second selector for every price, beside a fit that stays as it is."""
 
 import numpy as np
+import pytest
 import torch
 
 from sklar import CopulaSelectorClassifier
@@ -10,8 +11,16 @@ from sklar.training.honest.prices import widened
 
 
 def test_steps_of_the_grid_go_on():
-    grid = torch.tensor([[1.0, 2.0, 4.0, 8.0]]).log()
-    torch.testing.assert_close(widened(grid, 2).exp(), torch.tensor([[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]]))
+    grid = 0.001 * torch.tensor([[1.0, 2.0, 4.0, 8.0]])
+    wide = widened(grid.log(), 2, torch.tensor([0.1]).log())
+    torch.testing.assert_close(wide.exp(), 0.001 * torch.tensor([[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]]))
+
+
+def test_without_noise_the_penalties_still_reach_a_share_of_the_loss():
+    grid = 0.0001 * torch.tensor([[1.0, 2.0, 4.0, 8.0]])
+    wide = widened(grid.log(), 4, torch.tensor([1.0]).log()).exp()
+    torch.testing.assert_close(wide[:, :4], grid)
+    assert wide[0, -1] == pytest.approx(0.128)
 
 
 def test_it_leaves_no_trace_in_the_fit(monkeypatch):

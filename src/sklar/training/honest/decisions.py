@@ -49,8 +49,16 @@ def penalty_unit(predictors: FoldPredictors, least_share: float) -> Tensor:
     (x, _), weight = predictors.folds.training, predictors.folds.training_weight
     everything = predictors.alive[:, None, None].expand(*x.shape[:3], -1).to(x.dtype)
     spread = deviation(predictors.out_of_fold_losses(everything), weight)
-    nothing = mean_and_error(predictors.out_of_fold_losses(torch.zeros_like(everything)), weight)[0]
-    return torch.maximum(spread, least_share * nothing.abs())
+    return torch.maximum(spread, least_share * loss_of_nothing(predictors))
+
+
+def loss_of_nothing(predictors: FoldPredictors) -> Tensor:
+    """The mean loss of training rows shown nothing, judged out of fold, without its sign: (P,)."""
+    (x, _), alive = predictors.folds.training, predictors.alive
+    losses = predictors.out_of_fold_losses(
+        torch.zeros_like(alive[:, None, None].expand(*x.shape[:3], -1), dtype=x.dtype)
+    )
+    return mean_and_error(losses, predictors.folds.training_weight)[0].abs()
 
 
 def training_masks(selector: Selector, predictors: FoldPredictors, log_penalty: Tensor, decisions: Decisions) -> Tensor:

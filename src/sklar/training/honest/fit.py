@@ -26,7 +26,7 @@ from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.decisions import decide, mean_and_error, training_masks
 from sklar.training.honest.persuasion import with_spread
 from sklar.training.honest.predictors import FoldPredictors
-from sklar.training.honest.prices import Start, train_prices
+from sklar.training.honest.prices import Start, asked_elsewhere, train_counts, train_prices
 from sklar.training.honest.rehearsal import rehearse
 from sklar.training.honest.result import HonestFit
 from sklar.training.honest.scoring import Decisions, Selector
@@ -105,7 +105,8 @@ def fit_honest(
         choices = [candidates[i].held_out[p].choice if candidates[i].held_out else None for p, i in enumerate(which)]
         shows = [_shows(candidates[i], p, settings) for p, i in enumerate(which)]
         tried = [[c.record([p], c is candidates[i]) for c in candidates if c.held_out] for p, i in enumerate(which)]
-        start = Start.of(selector, predictors, grid, settings)
+        elsewhere = asked_elsewhere(selector, grid, settings)
+        start = Start.of(candidates, grid, errors) if elsewhere and settings.selector.k is None else None
         middle = grid[:, grid.shape[1] // 2]
         after_path = _records("path", selector, predictors, middle, Decisions.none(selector.alive))
 
@@ -121,7 +122,9 @@ def fit_honest(
         choices = [None if grid.shape[1] == 1 else choice for choice in choices]
         paths = [choice.path if choice else {} for choice in choices]
         fit = HonestFit(screened, selector, decisions, log_penalty, choices, history, shows, paths)
-        return fit if start is None else train_prices(start, fit, settings, sharpest, report)
+        if start is not None:
+            return train_prices(start, fit, settings, sharpest, report)
+        return train_counts(fit, settings, report) if elsewhere else fit
 
 
 def _shows(candidate: Candidate, problem: int, settings: HonestSettings) -> bool:

@@ -1,4 +1,4 @@
-"""One fit, every price: a second selector that is asked at penalties other than the chosen one.
+"""One fit, every price and every k: a second selector that is asked at other penalties, or a second ranker at fewer k.
 
 The path that a penalty is chosen from is short: larger penalties would give up weak features that are true. A person
 may want fewer features all the same. So the selector as the path left it learns on along two orders of magnitude,
@@ -7,21 +7,24 @@ beside the fit and without a trace in it, from training rows alone: held-out row
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from sklar.training.honest.decisions import decide
+from sklar.training.honest.decisions import choose_penalties, decide, loss_of_nothing
 from sklar.training.honest.held_out import path_rows
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.result import HonestFit
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.selector import PenaltyRange, train_selector
 from sklar.training.honest.settings import HonestSettings
+from sklar.training.honest.strength import Candidate, joined, preferred
 from sklar.training.penalty_path import PenaltyPath, path_table
+
+SMALLEST_SHARE = 0.001  # of the loss, that the smallest penalty is where its unit is the whole of it
 
 
 @dataclass(frozen=True)
@@ -33,26 +36,37 @@ class Start:
     grid: Tensor  # of log-penalties that one was chosen from, (P, G)
 
     @classmethod
-    def of(cls, selector: Selector, predictors: FoldPredictors, grid: Tensor, settings: HonestSettings) -> Start | None:
-        """None where a penalty was given, or k = 1, or the fit is not to be asked at others."""
-        alone = grid.shape[1] == 1 if selector.settings.k is None else selector.settings.k == _least(selector)
-        return None if alone or not settings.any_penalty else cls(selector, predictors.copied(), grid)
+    def of(cls, candidates: list[Candidate], grid: Tensor, errors: float) -> Start:
+        """The strength that held-out rows prefer at the largest penalty: with few features to pay for, another may do.
 
-    def wide_grid(self, more: int) -> Tensor:
-        """Log-penalties to be asked at (P, G), those to choose from and more; with k those of several counts."""
-        if self.selector.settings.k is None:
-            return widened(self.grid, more)
-        return counts_grid(_least(self.selector), self.selector.settings.k, self.grid, more + self.grid.shape[1])
+        The predictors are copied: they learn on.
+        """
+        which = [0] * len(grid)
+        if candidates[0].held_out:
+            judged = [choose_penalties(one.selector, one.predictors, grid[:, -1:]) for one in candidates]
+            dearest = [replace(one, held_out=rows) for one, rows in zip(candidates, judged, strict=True)]
+            which = [preferred(dearest, [p], errors) for p in range(len(grid))]
+        selector, predictors = joined(candidates, which)
+        return cls(selector, predictors.copied(), grid)
+
+
+def asked_elsewhere(selector: Selector, grid: Tensor, settings: HonestSettings) -> bool:
+    """Whether there is another penalty, or k, to be asked at: none where it was given, or k is 1."""
+    alone = grid.shape[1] == 1 if selector.settings.k is None else selector.settings.k == least_count(selector)
+    return settings.any_penalty and not alone
 
 
 def train_prices(
     start: Start, fit: HonestFit, settings: HonestSettings, sharpest: float, report: Callable[[], object]
 ) -> HonestFit:
-    """The fit, with a second one at all prices, or every k, and the path as its held-out rows see it."""
-    grid, predictors = start.wide_grid(settings.schedule.more_penalties), start.predictors
-    folds, steps = predictors.folds, settings.schedule.wide_steps
+    """The fit, with a second selector along all prices, and the path as its held-out rows see it."""
+    predictors, schedule = start.predictors, settings.schedule
+    folds = predictors.folds
+    grid = widened(start.grid, schedule.more_penalties, loss_of_nothing(predictors).clamp_min(1e-12).log())
     everywhere = PenaltyRange(grid[:, 0], grid[:, -1])
-    selector = train_selector(start.selector, predictors, everywhere, steps, folds.n_train, report, sharpest)
+    selector = train_selector(
+        start.selector, predictors, everywhere, schedule.wide_steps, folds.n_train, report, sharpest
+    )
     sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
     decisions = decide(selector, predictors, fit.log_penalty, settings.decisions, sufficiency, fit.shows)
     screened = replace(fit.screened, predictors=predictors)
@@ -60,29 +74,38 @@ def train_prices(
     return replace(fit, priced=priced, paths=_paths(selector, predictors, decisions, grid))
 
 
-def widened(grid: Tensor, more: int) -> Tensor:
-    """Log-penalties (P, G) and, in the same steps, so many above: (P, G + more)."""
-    step = (grid[:, -1:] - grid[:, :1]) / (grid.shape[1] - 1)
-    return torch.cat([grid, grid[:, -1:] + step * torch.arange(1, more + 1, device=grid.device)], 1)
+def train_counts(fit: HonestFit, settings: HonestSettings, report: Callable[[], object]) -> HonestFit:
+    """The fit, with a second ranker that is told how many features a row is to get: it goes on from the first."""
+    start, predictors = fit.selector, fit.screened.predictors.copied()
+    centre = start.log_penalty_centre.flatten()
+    fewest = math.log(least_count(start) / (start.settings.k or 1))
+    n_rows, steps = predictors.folds.x.shape[2], settings.schedule.wide_steps
+    ranker = train_selector(start, predictors, PenaltyRange(centre + fewest, centre), steps, n_rows, report)
+    screened = replace(fit.screened, predictors=predictors)
+    return replace(fit, priced=replace(fit, screened=screened, selector=ranker, any_penalty=True))
 
 
-def counts_grid(least: int, k: int, centre: Tensor, most: int) -> Tensor:
-    """At most so many counts from `least` to k, as inputs in the place of log-penalties around a centre (P, 1)."""
-    counts = np.unique(np.geomspace(least, k, most).round().astype(int))
-    return centre[:, :1] + torch.tensor(np.log(counts / k), dtype=centre.dtype, device=centre.device)
-
-
-def _least(selector: Selector) -> int:
+def least_count(selector: Selector) -> int:
     """The fewest features that a row can get."""
     return 1 if selector.forced is None else max(1, int(selector.forced.sum()))
 
 
+def widened(grid: Tensor, more: int, log_loss: Tensor) -> Tensor:
+    """Log-penalties (P, G) and so many above, in the same steps or longer ones: (P, G + more).
+
+    They end at the same share of the loss of rows shown nothing (P,), whose unit a table without noise does not have.
+    """
+    step, count = (grid[:, -1:] - grid[:, :1]) / (grid.shape[1] - 1), grid.shape[1] - 1 + more
+    least = torch.tensor(SMALLEST_SHARE, device=grid.device).log() + step * count
+    last = torch.maximum(grid[:, :1] + step * count, log_loss.unsqueeze(1) + least)
+    above = torch.arange(1, more + 1, device=grid.device) / more
+    return torch.cat([grid, torch.lerp(grid[:, -1:].expand(-1, more), last.expand(-1, more), above)], 1)
+
+
 def _paths(selector: Selector, predictors: FoldPredictors, decisions: Decisions, grid: Tensor) -> list[PenaltyPath]:
-    """The path of each problem as a table; of the penalties, or counts, alone where no row is held out."""
-    counted = selector.settings.k is not None
-    asked = selector.counts(grid.unsqueeze(-1))[0].squeeze(-1).log() if counted else grid
-    name, x = "k" if counted else "penalty", predictors.folds.held_out[0]
+    """The path of each problem as a table; of the penalties alone where no row is held out."""
+    x = predictors.folds.held_out[0]
     if not predictors.folds.has_held_out:
-        return [{name: one} for one in asked.exp().cpu().tolist()]
+        return [{"penalty": penalties} for penalties in grid.exp().cpu().tolist()]
     masks = [selector.masks(x, column, decisions) for column in grid.unbind(1)]
-    return [path_table(*rows, name=name) for rows in path_rows(predictors, masks, asked)]
+    return [path_table(*rows) for rows in path_rows(predictors, masks, grid)]

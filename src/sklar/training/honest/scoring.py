@@ -60,10 +60,7 @@ class Selector:
     @torch.no_grad()
     def masks(self, x: Tensor, log_penalty: Tensor, decisions: Decisions) -> Tensor:
         """The masks without noise, of rows (P, n, D) at one log-penalty a problem (P,): (P, n, d)."""
-        scores = self.scores(x, log_penalty[:, None, None])
-        if self.settings.k is not None and bool((log_penalty < self.log_penalty_centre.flatten()).any()):
-            return decided(scores, self.counts(log_penalty[:, None, None])[0]).to(x.dtype)
-        return self.decided(scores, decisions).to(x.dtype)
+        return self.decided(self.scores(x, log_penalty[:, None, None]), decisions).to(x.dtype)
 
     def counts(self, log_penalty: Tensor) -> tuple[Tensor, Tensor]:
         """With k the input for the penalty says how many features are wanted: whole numbers up to k, and that input.

@@ -231,7 +231,8 @@ class HonestSettings:
             schedule.settle_steps if n_features > schedule.screened_to(self.selector.k) else 0
         )
         rehearsal = 0 if splits == 1 or tried == 1 else fixed + tried * schedule.path_steps
-        wide = schedule.wide_steps if self.penalty == "auto" and self.any_penalty else 0
+        asked = self.penalty == "auto" if self.selector.k is None else self.selector.k > 1
+        wide = schedule.wide_steps if self.any_penalty and asked else 0
         return rehearsal + fixed + (1 if rehearsal else tried) * schedule.path_steps + schedule.final_steps + wide
 
     @classmethod
