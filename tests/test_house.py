@@ -24,6 +24,8 @@ CHAIN = [
     "selection_scores",
     "fitted",
     "prices",
+    "effects",
+    "rules",
     "audit",
     "explain",
     "report",
