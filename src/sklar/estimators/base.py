@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklar.audit import AuditReport, audit
 from sklar.estimators.parameters import CopulaParameters
 from sklar.estimators.preparation import prepare, require_finite_weights
+from sklar.estimators.views import Views
 from sklar.explain import Explanation, explain
 from sklar.export.model_file import write_fitted
 from sklar.fitted import FittedModel
@@ -28,7 +29,7 @@ from sklar.training.honest.fit import train_honest
 from sklar.training.joint.fit import train_joint
 
 
-class CopulaEstimator(OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
+class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
     """Everything but the task (classifier, regressor) and the mask (selector, ranker)."""
 
     fitted_: ClassVar[FittedModel]  # all that fit leaves behind, of each instance
