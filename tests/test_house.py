@@ -26,6 +26,7 @@ CHAIN = [
     "prices",
     "effects",
     "rules",
+    "stability",
     "audit",
     "explain",
     "report",

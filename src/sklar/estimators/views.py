@@ -14,7 +14,9 @@ from sklar.rules import Rules, rules
 class Views:
     """What both selectors and rankers can be asked about many rows at once."""
 
-    _fitted: FittedModel
+    @property
+    def _fitted(self) -> FittedModel:
+        raise NotImplementedError
 
     def effects(self, X: Any, label: Any = None, *, penalty: float | None = None, k: int | None = None) -> Any:
         """Which way and how much each selected feature moved its row's prediction: float (n, d), 0 where not selected.
