@@ -79,8 +79,7 @@ class FittedModel:
             return replace(self, network=network, penalty=float(penalty)).at(k=k)
         if k is not None and k != self.k:
             self._require_k(k)
-            network = self.network if self.priced is None else self.priced.at_penalty(float(np.log(k / (self.k or 1))))
-            return replace(self, network=network.with_k(int(k)))
+            return replace(self, network=self._told(int(k)).with_k(int(k)))
         return self
 
     def on(self, device: str) -> FittedModel:
@@ -209,6 +208,15 @@ class FittedModel:
                 "another fit may be given it"
             )
         return self.priced.at_penalty(float(np.log(penalty / self.penalty)))
+
+    def _told(self, k: int) -> GateModel:
+        """The ranker that is better at k, by rows judged out of fold: one that is told k, or the fitted one."""
+        if self.priced is None:
+            return self.network
+        nearest = int(np.argmin(np.abs(np.log(np.array(self.path["k"]) / k))))
+        if self.path["loss"][nearest] >= self.path["prefix_loss"][nearest]:
+            return self.network
+        return self.priced.at_penalty(float(np.log(k / (self.k or 1))))
 
     def _require_k(self, k: int) -> None:
         if self.k is None:

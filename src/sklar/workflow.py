@@ -256,6 +256,6 @@ def _summary(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, Any]:
 def _summarise(summary: dict[str, Any], echo: Callable[[str], object]) -> None:
     top = [f"{name} {share:.0f}%" for name, share in list(summary["selected"].items())[:8]]
     echo(f"fitted {summary['model']} on {summary['n_rows']} rows x {summary['n_features']} features")
-    if summary["path"]:
+    if "penalty" in summary["path"]:
         echo(f"penalty {summary['penalty']:.3g}, chosen from {len(summary['path']['penalty'])}")
     echo(f"{summary['mean_features']:.1f} features per row; most often {', '.join(top) or 'none'}")

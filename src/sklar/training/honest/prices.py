@@ -11,10 +11,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from sklar.training.honest.decisions import choose_penalties, decide, loss_of_nothing
+from sklar.model.selection import decided
+from sklar.training.honest.decisions import choose_penalties, decide, loss_of_nothing, mean_and_error
 from sklar.training.honest.held_out import path_rows
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.result import HonestFit
@@ -82,7 +84,32 @@ def train_counts(fit: HonestFit, settings: HonestSettings, report: Callable[[], 
     n_rows, steps = predictors.folds.x.shape[2], settings.schedule.wide_steps
     ranker = train_selector(start, predictors, PenaltyRange(centre + fewest, centre), steps, n_rows, report)
     screened = replace(fit.screened, predictors=predictors)
-    return replace(fit, priced=replace(fit, screened=screened, selector=ranker, any_penalty=True))
+    priced = replace(fit, screened=screened, selector=ranker, any_penalty=True)
+    return replace(fit, priced=priced, paths=_count_paths(fit, priced, settings.schedule.most_counts))
+
+
+@torch.no_grad()
+def _count_paths(fit: HonestFit, told: HonestFit, most: int) -> list[PenaltyPath]:
+    """Losses of training rows judged out of fold, of up to so many counts: `loss` of what was told the count, and
+    `prefix_loss` of the first features of the fitted ranking, which is the better one for counts close to its k.
+    """
+    k, least = fit.selector.settings.k or 1, least_count(fit.selector)
+    counts = np.unique(np.geomspace(least, k, most).round().astype(int)).tolist()
+    of_told, of_prefix = (
+        torch.stack([_out_of_fold(one, count, count if one is told else k) for count in counts], 1)
+        for one in (told, fit)
+    )
+    columns = zip(of_told.tolist(), of_prefix.tolist(), strict=True)
+    return [{"k": counts, "loss": a, "prefix_loss": b} for a, b in columns]
+
+
+def _out_of_fold(fit: HonestFit, count: int, told: int) -> Tensor:
+    """Mean loss of training rows that show the best `count` features of a ranker that is told another number: (P,)."""
+    selector, predictors = fit.selector, fit.screened.predictors
+    (x, _), weight = predictors.folds.training, predictors.folds.training_weight
+    log_penalty = selector.log_penalty_centre + math.log(told / (selector.settings.k or 1))
+    mask = decided(selector.scores(x.flatten(1, 2), log_penalty), count).to(x.dtype)
+    return mean_and_error(predictors.out_of_fold_losses(mask.view(*x.shape[:3], -1)), weight)[0]
 
 
 def least_count(selector: Selector) -> int:

@@ -95,7 +95,8 @@ class Schedule:
     penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)
     # A second selector goes on to two orders of magnitude, for questions at other penalties: by so many factors of 2.
     more_penalties: int = 4
-    wide_steps: int = 1000  # of its training
+    wide_steps: int = 1000  # of its training, and of a second ranker's, which is told how many features to give
+    most_counts: int = 8  # numbers of features at which that ranker is compared with the fitted one
     least_unit: float = 0.1  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
     rehearsals: tuple[tuple[int, int], ...] = ((600, 5), (1_500, 2))
