@@ -84,7 +84,7 @@ def certainty(fitted: FittedModel, rows: Any) -> np.ndarray:
 
 
 def signed_effects(fitted: FittedModel, rows: Any) -> np.ndarray:
-    """Effects on the predicted class, or value; of two classes on the second, so that all rows mean the same: (n, d)."""
+    """Effects on the value, or the predicted class; of two classes on the second, so that rows compare: (n, d)."""
     classes = fitted.target.classes
     return effects(fitted, rows, 1 if classes is not None and len(classes) == 2 else None).values
 
