@@ -155,6 +155,9 @@ class Copies:
     def correlation(self, X):
         return np.array([[1, -0.9, 0, 0], [-0.9, 1, 0, 0], [0, 0, 1, 0.7], [0, 0, 0.7, 1]])
 
+    def withheld(self, X):
+        return np.array([[False, False, False, True]])
+
     def predictions(self, X):
         return np.array([2.0])
 
@@ -168,3 +171,4 @@ def test_links_reach_the_features(monkeypatch):
     assert explanation.selected[0].together == ("c",)
     assert explanation.selected[1].interchangeable == ("a copy",)
     assert "a and a copy are interchangeable" in str(explanation)
+    assert "Hidden: c has no value here" in str(explanation)

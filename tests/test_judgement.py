@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sklar.judgement import few_or_many, fitted_temperature, judge_classes, judge_values, tempered
+from sklar.judgement import Times, fitted_factor, fitted_temperature, judge_classes, judge_values, tempered
 
 
 def test_classes_by_the_definition():
@@ -50,8 +50,20 @@ def test_the_temperature_is_found(truth):
     log_p = tempered(rng.standard_normal((20_000, 3)) * 2, 1.0)
     p = np.exp(tempered(log_p, truth))
     y = (rng.random((len(p), 1)) > p.cumsum(axis=1)).sum(axis=1)
-    assert fitted_temperature(log_p, y) == pytest.approx(truth, rel=0.1)
+    assert fitted_temperature(log_p, y, np.ones(len(y))) == pytest.approx(truth, rel=0.1)
 
 
-def test_one_feature_can_be_all():
-    assert set(few_or_many(100, 1, np.random.default_rng(0))) == {1}
+def test_a_weight_of_two_is_a_row_twice():
+    rng = np.random.default_rng(0)
+    weight = rng.integers(0, 3, 500)
+    twice = np.repeat(np.arange(500), weight)
+    log_p, y = tempered(rng.standard_normal((500, 2)), 1.0), rng.integers(0, 2, 500)
+    assert fitted_temperature(log_p, y, weight) == pytest.approx(
+        fitted_temperature(log_p[twice], y[twice], np.ones(len(twice))), rel=1e-3
+    )
+    ratios = rng.chisquare(1, 500)
+    assert fitted_factor(ratios, weight) == pytest.approx(fitted_factor(ratios[twice], np.ones(len(twice))))
+    time, event, risk = rng.exponential(1.0, 500), rng.random(500) < 0.7, rng.standard_normal(500)
+    weighted, repeated = Times(time, event, weight), Times(time[twice], event[twice], np.ones(len(twice)))
+    assert weighted.partial_likelihood(risk) == pytest.approx(repeated.partial_likelihood(risk[twice]))
+    assert weighted.martingale(risk)[twice] == pytest.approx(repeated.martingale(risk[twice]))

@@ -36,7 +36,7 @@ def test_a_calibrated_prediction_has_no_excess(kind):
     """Recalibrated by itself; 4 standard errors: a false alarm in 16,000."""
     outcome, outputs = drawn(kind)
     assert type(outcome) is KINDS[kind]
-    judgement = outcome.judge(outputs, outputs)
+    judgement = outcome.judge(outputs, outputs, np.ones(N))
     assert abs(judgement.excess) < 4 * judgement.excess_error
     assert judgement.expected_score == pytest.approx(judgement.score, abs=6)
 
@@ -46,7 +46,7 @@ def test_outcomes_more_extreme_than_expected_are_an_excess(kind):
     """The control is calibrated, and the selection's predictions are half as sure as they might be."""
     outcome, outputs = drawn(kind)
     modest = outputs / 2 if kind != "values" else outputs + np.array([0, np.log(3.0)])
-    judgement = outcome.judge(modest, outputs)
+    judgement = outcome.judge(modest, outputs, np.ones(N))
     assert judgement.excess > 4 * judgement.excess_error
     assert judgement.expected_score < judgement.score
 

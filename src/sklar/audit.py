@@ -29,7 +29,6 @@ ROWS_OF_TOLERANCE = 10_000
 # A difference of scores counts if it is also this many standard errors.
 SIGNIFICANT = 2.0
 # The excess counts from here on (nats), and from so many standard errors; docs/method.md has false alarms and power.
-# With fewer rows EVAL-X knows less than a mask does that follows from the values shown, and more is tolerated.
 TOLERATED_EXCESS = 0.02
 SIGNIFICANT_EXCESS = 3.0
 NOISE = 0.05  # of the input, in standard deviations
@@ -75,19 +74,14 @@ class AuditReport:
         EVAL-X does from the values shown.
         """
         sure = SIGNIFICANT * 2**0.5 * self.score_error
-        tolerated = TOLERATED_GAP * self._leniency
+        tolerated = TOLERATED_GAP * max(1.0, ROWS_OF_TOLERANCE / self.n_rows) ** 0.5
         return self.gap > max(tolerated, sure) or self.mask_score - self.evalx_score > max(tolerated / 2, sure)
 
     @property
     def persuades(self) -> bool:
         """Whether evidence was picked: EVAL-X is right more often than the values shown let it expect."""
         found = self.excess - max(0.0, self.constant_excess)
-        return found > max(TOLERATED_EXCESS * self._leniency, SIGNIFICANT_EXCESS * self.excess_error)
-
-    @property
-    def _leniency(self) -> float:
-        """A factor on what is tolerated, of few rows."""
-        return max(1.0, ROWS_OF_TOLERANCE / self.n_rows) ** 0.5
+        return found > max(TOLERATED_EXCESS, SIGNIFICANT_EXCESS * self.excess_error)
 
     @property
     def leaks(self) -> bool:

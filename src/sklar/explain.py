@@ -60,6 +60,7 @@ class Explanation:
     ranked: bool
     n_models: int
     kind: str = "classes"  # of the target, which says what effects are of (see `sklar.target`)
+    hidden: tuple[str, ...] = ()  # features without a value here that every row of fit had: they cannot be selected
 
     @property
     def sure(self) -> bool:
@@ -81,11 +82,11 @@ class Explanation:
                 }
                 for f in features
             ]
-        return {**plain_values, "sure": self.sure}
+        return {**plain_values, "hidden": list(self.hidden), "sure": self.sure}
 
     def __str__(self) -> str:
         """A few lines."""
-        return "\n".join([self._headline(), *self._features(), *self._nearly(), *self._links()])
+        return "\n".join([self._headline(), *self._features(), *self._nearly(), *self._hidden(), *self._links()])
 
     def _headline(self) -> str:
         said = show_value(self.prediction)
@@ -125,10 +126,19 @@ class Explanation:
         more = f" and {len(self.nearly) - 3} more" if len(self.nearly) > 3 else ""
         return [f"Nearly selected: {', '.join(first)}{more}."] if first else []
 
+    def _hidden(self) -> list[str]:
+        if not self.hidden:
+            return []
+        few, more = list(self.hidden[:3]), len(self.hidden) - 3
+        names = _listed([*few, f"{more} more"] if more > 0 else few)
+        has = "has" if len(self.hidden) == 1 else "have"
+        return [f"Hidden: {names} {has} no value here, and had one in every row of fit."]
+
     def _links(self) -> list[str]:
         lines: dict[str, None] = {}  # in order, each once: both members of a group tell the same
         for feature in self.selected:
-            alike, partners = {feature.name, *feature.interchangeable}, {feature.name, *feature.together}
+            alike = sorted({feature.name, *feature.interchangeable})
+            partners = sorted({feature.name, *feature.together})
             if feature.interchangeable:
                 lines[f"{_listed(alike)} are interchangeable: one of them would do."] = None
             if feature.together:
@@ -136,13 +146,13 @@ class Explanation:
         return list(lines)
 
 
-def _listed(names: set[str]) -> str:
-    *most, last = sorted(names)
-    return f"{', '.join(most)} and {last}"
+def _listed(names: list[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def explain(fitted: FittedModel, row: Any) -> Explanation:
-    """Explain one row: a 1-d array, a pandas Series, or a table of one row."""
+    """Explain one row: a 1-d array, a pandas Series, a dict of column to value, or a table of one row."""
     table = one_row(fitted, row)
     with names_by_position():
         rows = fitted.read(table)
@@ -164,6 +174,7 @@ def explain(fitted: FittedModel, row: Any) -> Explanation:
         ranked=fitted.k is not None,
         n_models=fitted.n_models,
         kind=fitted.target.kind,
+        hidden=tuple(np.array(fitted.schema.names, dtype=object)[fitted.withheld(rows)[0]].tolist()),
     )
 
 
@@ -232,17 +243,29 @@ def one_row(fitted: FittedModel, row: Any) -> Any:
         row = row.to_frame().T.infer_objects()
         known = list(fitted.schema.names)
         return row[known] if fitted.schema.labels == "text" and set(known) <= set(row.columns) else row
-    if isinstance(row, dict):  # named columns
-        lengths = {len(values) for values in row.values()}
-        if lengths != {1}:
-            raise ValueError(f"explain takes one row; got columns of {max(lengths, default=0)} rows")
-        return row
+    if isinstance(row, dict):
+        return _columns_of_one(fitted, row)
     table = row if hasattr(row, "shape") else np.asarray(row)
     if len(table.shape) == 1:
         table = np.asarray(table)[np.newaxis]
     if len(table.shape) != 2 or table.shape[0] != 1:
         raise ValueError(f"explain takes one row; got shape {tuple(table.shape)}: pass X[i], or X.iloc[i] of a frame")
     return table
+
+
+def _columns_of_one(fitted: FittedModel, row: dict[str, Any]) -> dict[str, np.ndarray]:
+    """A dict of values, or of columns of one value each, as the model's columns; it may hold others, in any order."""
+    lacking = [name for name in fitted.schema.names if name not in row]
+    if lacking:
+        raise ValueError(f"the row has no {lacking[0]!r}; give None where a value is missing")
+    columns = {}
+    for name in fitted.schema.names:
+        value = row[name]
+        column = value if isinstance(value, (np.ndarray, list, tuple)) else [value]
+        if len(column) != 1:
+            raise ValueError(f"explain takes one row; column {name!r} has {len(column)}")
+        columns[name] = np.fromiter(column, dtype=object, count=1)
+    return columns
 
 
 @contextmanager

@@ -6,8 +6,9 @@ float64, so that what a row gets does not depend on rounding, and hence not on w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -56,6 +57,7 @@ class FittedModel:
     history: list[Record]
     device: str = "auto"
     priced: GateModel | None = None  # what answers at other penalties
+    missing_cells: tuple[str, ...] = ()  # what a CSV had in place of missing values, besides empty cells
 
     @property
     def name(self) -> str:
@@ -85,6 +87,11 @@ class FittedModel:
     def on(self, device: str) -> FittedModel:
         """The same, answering on a device: "auto", "cpu" or "cuda"."""
         return self if device == self.device else replace(self, device=device)
+
+    def read_from(self, targets: Sequence[str], missing_cells: Sequence[str]) -> FittedModel:
+        """The same, knowing the file that it was fitted to: its target columns, and its cells for missing values."""
+        target = replace(self.target, names=tuple(targets))
+        return replace(self, target=target, missing_cells=tuple(missing_cells))
 
     def read(self, X: Any) -> Any:
         """The rows of a table, checked against that of `fit`: float64 (n, d), categories as codes; or CSR."""
@@ -128,12 +135,15 @@ class FittedModel:
         for part, network, x in self.blocks(rows, self._loadings_per_row()):
             choice = network.gates(x)
             for index in range(n_draws):
-                draw = network.sample(choice, choice.scores.shape[:-1], generator)
-                masks[index, part][:, self.schema.columns] = (draw[0] > 0.5).cpu().numpy()[:, self.schema.gates]
+                draw = network.draw(choice, choice.scores.shape[:-1], generator)
+                masks[index, part][:, self.schema.columns] = draw[0].cpu().numpy()[:, self.schema.gates]
         return masks
 
     def ranks(self, rows: Any) -> np.ndarray:
-        """The k features of each row, best first, as column numbers: int (n, k); a group by its first column."""
+        """The k features of each row, best first, as column numbers: int (n, k); a group by its first column.
+
+        Features that have nothing to show (see `withheld`) are last; where fewer than k have, `masks` leaves them out.
+        """
         return self.schema.first_columns[self._map(rows, lambda network, x: ranking(network.scores(x), self.k or 0))]
 
     def places(self, rows: Any, level: float) -> np.ndarray:
@@ -175,6 +185,10 @@ class FittedModel:
         names, (count, group) = np.array(self.schema.names), connected_components(linked, directed=False)
         groups = [names[group == g].tolist() for g in range(count)]
         return [members for members in groups if len(members) > 1]
+
+    def withheld(self, rows: Any) -> np.ndarray:
+        """Where a value is missing here and was in no row of fit, so that it cannot be selected: bool (n, d)."""
+        return self.schema.absent(rows)
 
     # Predictions.
 
@@ -228,11 +242,17 @@ class FittedModel:
     # Blocks.
 
     def blocks(self, rows: Any, width: int = 1) -> Iterator[tuple[slice, GateModel, Tensor]]:
-        """Parts of the rows, the network, and its inputs x (1, b, D), both on the device."""
-        device = resolve_device(self.device)
-        yield from row_blocks(
-            self.network, rows.shape[0], lambda part: self.schema.inputs(rows, part), device, self._widest(width)
-        )
+        """Parts of the rows, the network, and its inputs x (1, b, D), both on the device.
+
+        Where a value is missing that never was in fit, the network is one that withholds its gate.
+        """
+        device, n_rows = resolve_device(self.device), rows.shape[0]
+        read, widest = partial(self.schema.inputs, rows), self._widest(width)
+        for part, network, x in row_blocks(self.network, n_rows, read, device, widest):
+            gates = self.schema.withheld(rows, part)
+            if gates is not None:
+                network = network.withholding(torch.from_numpy(gates).unsqueeze(0).to(device))
+            yield part, network, x
 
     def _map(self, rows: Any, answer: Answer, width: int = 1) -> np.ndarray:
         """`answer` for every row: (n, ...)."""
@@ -255,7 +275,7 @@ class FittedModel:
         choice = network.gates(x)
         total = torch.zeros_like(choice.scores)
         for _ in range(PROBABILITY_DRAWS):
-            total += network.sample(choice, (1, 1), generator)
+            total += network.draw(choice, (1, 1), generator)
         return total / PROBABILITY_DRAWS
 
     def _gate_correlation(self, rows: Any) -> np.ndarray:

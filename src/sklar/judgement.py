@@ -6,12 +6,12 @@ the mean. The *excess*
     mean of H[p(. | x_S)] + log p(y | x_S)
 
 is then 0. Above 0 the choice speaks: rows were shown the features that agree with their answer. Below 0 the judge is
-over-confident about what it is shown. Judges are recalibrated first, on other rows shown by the selection's own masks
-dealt at random: the same sets of features as often, but none chosen for its row. So neither a judge's own confidence
-nor which sets are popular is taken for a choice that speaks. (Random sets of the same size do not do: a judge that
-rarely saw informative features together is under-confident about any selection that shows them, one set for all rows
-included.) Of classes a temperature is fitted there, of variances a factor. Either makes the excess of these rows 0: the
-derivative of the log loss by 1 / T is -T times the excess. Its error there is part of the error that is reported.
+over-confident about what it is shown. Judges are recalibrated first, on a control: rows shown by the selection's own
+masks dealt at random, weighted so that the values shown look like those chosen (see `control`). So neither a judge's
+own confidence nor which sets are popular is taken for a choice that speaks. (Random sets of the same size do not do: a
+judge that rarely saw informative features together is under-confident about any selection that shows them, one set for
+all rows included.) Of classes a temperature is fitted there, of variances a factor. Either makes the excess of these
+rows 0: the derivative of the log loss by 1 / T is -T times the excess. Its error there is part of the error reported.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ def judge_classes(log_p: np.ndarray, y: np.ndarray, control_error: float = 0.0) 
 
 
 def recalibrated_classes(
-    log_p: np.ndarray, y: np.ndarray, control: np.ndarray, control_y: np.ndarray, copies: int = 1
+    log_p: np.ndarray, y: np.ndarray, control: np.ndarray, control_y: np.ndarray, weight: np.ndarray, copies: int = 1
 ) -> Judgement:
-    """The judgement of log-probabilities (n, classes); those of control rows, `copies` of each, fit a temperature."""
-    temperature = fitted_temperature(control, control_y)
-    error = error_of_copies(excess_of_classes(tempered(control, temperature), control_y), copies)
+    """The judgement of log-probabilities (n, classes); weighted control rows, `copies` of each, fit a temperature."""
+    temperature = fitted_temperature(control, control_y, weight)
+    error = error_of_copies(weight * excess_of_classes(tempered(control, temperature), control_y), copies)
     return judge_classes(tempered(log_p, temperature), y, error)
 
 
@@ -112,17 +112,18 @@ def recalibrated_values(
     control_mean: np.ndarray,
     control_variance: np.ndarray,
     control_y: np.ndarray,
+    weight: np.ndarray,
     copies: int = 1,
 ) -> Judgement:
-    """The judgement of values and variances (n,) after those of control rows, `copies` of each, fit a factor."""
+    """The judgement of values and variances (n,) after weighted control rows, `copies` of each, fit a factor."""
     ratios = (control_y - control_mean) ** 2 / control_variance
-    factor = fitted_factor(ratios)
-    error = error_of_copies(excess_of_values(ratios / factor), copies)
+    factor = fitted_factor(ratios, weight)
+    error = error_of_copies(weight * excess_of_values(ratios / factor), copies)
     return judge_values(mean, factor * variance, y, error)
 
 
-def judge_rates(log_rate: np.ndarray, control: np.ndarray, y: np.ndarray) -> Judgement:
-    """The judgement of log-rates (n,) of counts y (n,), recalibrated by those of control masks (n,) of the same rows.
+def judge_rates(log_rate: np.ndarray, y: np.ndarray, control: np.ndarray, weight: np.ndarray) -> Judgement:
+    """The judgement of log-rates (n,) of counts y (n,), recalibrated by weighted ones (n * copies,) of the same rows.
 
     Of a calibrated rate m, E[(y - m) log m] = 0, whatever the spread of the counts: the mean is the excess. A Poisson
     regression on the control's log-rates makes that of the control 0.
@@ -130,28 +131,59 @@ def judge_rates(log_rate: np.ndarray, control: np.ndarray, y: np.ndarray) -> Jud
     Examples
     --------
     >>> rng = np.random.default_rng(0)
-    >>> f = rng.standard_normal(4000)
+    >>> f, equal = rng.standard_normal(4000), np.ones(4000)
     >>> y = rng.poisson(np.exp(f))
-    >>> bool(abs(judge_rates(f, f, y).excess) < 0.05), bool(judge_rates(f / 2, f, y).excess > 0.1)  # more extreme
+    >>> bool(abs(judge_rates(f, y, f, equal).excess) < 0.05), bool(judge_rates(f / 2, y, f, equal).excess > 0.1)
     (True, True)
     """
+    copies = len(control) // len(y)
+    control_y = np.repeat(y, copies)
 
-    def loss(of: np.ndarray, line: np.ndarray) -> float:
-        f = np.clip(line[0] + line[1] * of, -20, 20)
-        return float(np.mean(np.exp(f) - y * f))
+    def rates(of: np.ndarray, line: np.ndarray) -> np.ndarray:
+        return np.clip(line[0] + line[1] * of, -20, 20)
 
-    line = minimize(lambda line: loss(control, line), np.array([0.0, 1.0]), method="Nelder-Mead").x
-    f, of_control = (np.clip(line[0] + line[1] * of, -20, 20) for of in (log_rate, control))
+    def loss(line: np.ndarray) -> float:
+        f = rates(control, line)
+        return float(np.mean(weight * (np.exp(f) - control_y * f)))
+
+    line = minimize(loss, np.array([0.0, 1.0]), method="Nelder-Mead").x
+    f, of_control = rates(log_rate, line), rates(control, line)
     excess, error = _mean_and_error((y - np.exp(f)) * f)
-    control_error = _mean_and_error((y - np.exp(of_control)) * of_control)[1]
+    control_error = error_of_copies(weight * (control_y - np.exp(of_control)) * of_control, copies)
     spread = float(np.var(y)) or 1.0
     score = _mean_and_error(100 * (1 - (y - np.exp(f)) ** 2 / spread))
     expected = float(100 * np.var(np.exp(f)) / spread)
-    return Judgement(*score, expected, loss(log_rate, line), excess, float(np.hypot(error, control_error)))
+    own_loss = float(np.mean(np.exp(f) - y * f))
+    return Judgement(*score, expected, own_loss, excess, float(np.hypot(error, control_error)))
 
 
-def judge_risks(risk: np.ndarray, control: np.ndarray, event: np.ndarray, time: np.ndarray, score: float) -> Judgement:
-    """The judgement of log hazard ratios (n,) of a concordance, recalibrated by those of control masks (n,).
+class Times(NamedTuple):
+    """Times to an event, of some only known to be longer, and the rows' weights: (n,) each."""
+
+    time: np.ndarray
+    event: np.ndarray
+    weight: np.ndarray
+
+    def partial_likelihood(self, risk: np.ndarray) -> float:
+        """Of Cox regression, in nats."""
+        return float((self.weight * (risk - self._hazard(risk)[1]) * self.event).sum())
+
+    def martingale(self, risk: np.ndarray) -> np.ndarray:
+        """Events seen less events expected of each row, (n,)."""
+        return self.event - self._hazard(risk)[0] * np.exp(risk)
+
+    def _hazard(self, risk: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Breslow's; a row of weight w counts as w rows."""
+        weighted = risk + np.log(np.maximum(self.weight, 1e-9))
+        arrays = (self.time, self.event * self.weight, weighted, self.time)
+        hazard, log_at_risk = baseline_hazard(*(torch.from_numpy(np.asarray(a, dtype=np.float64)) for a in arrays))
+        return hazard.numpy(), log_at_risk.numpy()
+
+
+def judge_risks(
+    risk: np.ndarray, event: np.ndarray, time: np.ndarray, score: float, control: np.ndarray, weight: np.ndarray
+) -> Judgement:
+    """The judgement of log hazard ratios (n,) of a concordance, recalibrated by weighted ones (n * copies,).
 
     A calibrated risk f has E[(event - H0(t) e^f) f] = 0: a row's events less those expected by its time are a
     martingale. So the mean is the excess; a factor on the risks (Cox regression on them) makes that of the control 0.
@@ -161,36 +193,20 @@ def judge_risks(risk: np.ndarray, control: np.ndarray, event: np.ndarray, time: 
     >>> rng = np.random.default_rng(0)
     >>> f = rng.standard_normal(4000)
     >>> time, event = rng.exponential(np.exp(-f)), np.ones(4000, dtype=bool)
-    >>> bool(abs(judge_risks(f, f, event, time, 70.0).excess) < 0.05)
+    >>> bool(abs(judge_risks(f, event, time, 70.0, f, np.ones(4000)).excess) < 0.05)
     True
     """
-
-    def loss(b: float) -> float:
-        return -_partial_likelihood(b * control, event, time)
-
-    slope = float(minimize_scalar(loss, bounds=(0.0, 4.0), method="bounded").x)
-    f, of_control = slope * (risk - risk.mean()), slope * (control - control.mean())
-    excess, error = _mean_and_error(_martingale(f, event, time) * f)
-    control_error = _mean_and_error(_martingale(of_control, event, time) * of_control)[1]
+    copies = len(control) // len(risk)
+    rows = Times(time, event, np.ones(len(time)))
+    dealt = Times(np.repeat(time, copies), np.repeat(event, copies), weight)
+    slope = minimize_scalar(lambda b: -dealt.partial_likelihood(b * control), bounds=(0.0, 4.0), method="bounded").x
+    f, of_control = slope * (risk - risk.mean()), slope * (control - np.average(control, weights=weight))
+    excess, error = _mean_and_error(rows.martingale(f) * f)
+    control_error = error_of_copies(weight * dealt.martingale(of_control) * of_control, copies)
     other = np.random.default_rng(0).permutation(f)
     expected = float(100 * np.mean(1 / (1 + np.exp(-np.abs(f - other)))))
-    own_loss = -_partial_likelihood(f, event, time) / len(f)
+    own_loss = -rows.partial_likelihood(f) / len(f)
     return Judgement(score, float("nan"), expected, own_loss, excess, float(np.hypot(error, control_error)))
-
-
-def _partial_likelihood(risk: np.ndarray, event: np.ndarray, time: np.ndarray) -> float:
-    log_at_risk = baseline_hazard(*_tensors(time, event, risk, time))[1].numpy()
-    return float(((risk - log_at_risk) * event).sum())
-
-
-def _martingale(risk: np.ndarray, event: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """Events seen less events expected, (n,)."""
-    hazard = baseline_hazard(*_tensors(time, event, risk, time))[0].numpy()
-    return event - hazard * np.exp(risk)
-
-
-def _tensors(*arrays: np.ndarray) -> list[torch.Tensor]:
-    return [torch.from_numpy(np.ascontiguousarray(array, dtype=np.float64)) for array in arrays]
 
 
 def excess_of_values(ratios: np.ndarray) -> np.ndarray:
@@ -198,12 +214,12 @@ def excess_of_values(ratios: np.ndarray) -> np.ndarray:
     return (1 - np.minimum(ratios, MOST_DEVIATIONS**2)) / 2
 
 
-def fitted_factor(ratios: np.ndarray) -> float:
-    """What variances must be multiplied by so that these rows have no excess.
+def fitted_factor(ratios: np.ndarray, weight: np.ndarray) -> float:
+    """What variances must be multiplied by so that these weighted rows have no excess.
 
     Examples
     --------
-    >>> round(fitted_factor(np.array([1.0, 2.0, 3.0])), 6), fitted_factor(np.zeros(3))
+    >>> round(fitted_factor(np.array([1.0, 2.0, 3.0]), np.ones(3)), 6), fitted_factor(np.zeros(3), np.ones(3))
     (2.0, 1.0)
     """
     if not ratios.any():
@@ -211,7 +227,7 @@ def fitted_factor(ratios: np.ndarray) -> float:
     low, high = -20.0, 20.0  # logarithms
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (low, middle) if excess_of_values(ratios * np.exp(-middle)).mean() > 0 else (middle, high)
+        low, high = (low, middle) if (weight * excess_of_values(ratios * np.exp(-middle))).sum() > 0 else (middle, high)
     return float(np.exp(low))
 
 
@@ -230,44 +246,18 @@ def tempered(log_p: np.ndarray, temperature: float) -> np.ndarray:
     return scaled - logsumexp(scaled, axis=1, keepdims=True)
 
 
-def fitted_temperature(log_p: np.ndarray, y: np.ndarray) -> float:
-    """The T of least log loss.
+def fitted_temperature(log_p: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+    """The T of least weighted log loss.
 
     Examples
     --------
     >>> right = np.log([[0.99, 0.01]] * 10)
-    >>> temperature = fitted_temperature(right, np.arange(10) // 7)  # right 7 times of 10
+    >>> temperature = fitted_temperature(right, np.arange(10) // 7, np.ones(10))  # right 7 times of 10
     >>> np.exp(tempered(right, temperature))[0].round(2)
     array([0.7, 0.3])
     """
 
     def loss(log_temperature: float) -> float:
-        return -float(tempered(log_p, np.exp(log_temperature))[np.arange(len(y)), y].mean())
+        return -float((weight * tempered(log_p, np.exp(log_temperature))[np.arange(len(y)), y]).mean())
 
     return float(np.exp(minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded").x))
-
-
-def random_masks(sizes: np.ndarray, n_features: int, rng: np.random.Generator) -> np.ndarray:
-    """Masks of these sizes (n,), all sets of a size equally probable: bool (n, d).
-
-    Examples
-    --------
-    >>> random_masks(np.array([0, 2, 3]), 3, np.random.default_rng(0)).sum(axis=1)
-    array([0, 2, 3])
-    """
-    order = rng.random((len(sizes), n_features), dtype=np.float32).argsort(axis=1)
-    masks = np.empty(order.shape, dtype=bool)
-    np.put_along_axis(masks, order, np.arange(n_features) < sizes[:, None], axis=1)
-    return masks
-
-
-def few_or_many(n_rows: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
-    """How many features to show: log-uniform from 1 to d, so that few are well represented: int (n,).
-
-    Examples
-    --------
-    >>> sizes = few_or_many(10_000, 100, np.random.default_rng(0))
-    >>> sizes.min(), sizes.max(), bool(abs(np.mean(sizes <= 9) - 0.5) < 0.02)
-    (np.int64(1), np.int64(100), True)
-    """
-    return np.exp(rng.random(n_rows) * np.log(n_features + 1)).astype(np.int64)

@@ -44,8 +44,11 @@ class Outcome:
         """The standard error of that score, points."""
         raise NotImplementedError
 
-    def judge(self, outputs: np.ndarray, of_dealt: np.ndarray) -> Judgement:
-        """The judgement of outputs for a selection, recalibrated by those for its masks dealt to other rows."""
+    def judge(self, outputs: np.ndarray, control: np.ndarray, weight: np.ndarray) -> Judgement:
+        """The judgement of outputs (n, out) for a selection, recalibrated by a control (see `control`).
+
+        That is outputs (n * copies, out) of the same rows, each `copies` times in a row, and weights (n * copies,).
+        """
         raise NotImplementedError
 
     def guess(self) -> np.ndarray:
@@ -96,10 +99,11 @@ class Classes(Outcome):
         """That of a mean."""
         return float(100 * np.std(self.y == predictions) / len(self.y) ** 0.5)
 
-    def judge(self, outputs: np.ndarray, of_dealt: np.ndarray) -> Judgement:
+    def judge(self, outputs: np.ndarray, control: np.ndarray, weight: np.ndarray) -> Judgement:
         """In nats."""
-        codes = self.numbers
-        return recalibrated_classes(log_softmax(outputs, axis=1), codes, log_softmax(of_dealt, axis=1), codes)
+        codes, copies = self.numbers, len(control) // len(outputs)
+        log_p, log_control = log_softmax(outputs, axis=1), log_softmax(control, axis=1)
+        return recalibrated_classes(log_p, codes, log_control, np.repeat(codes, copies), weight, copies)
 
     def guess(self) -> np.ndarray:
         """The most frequent class."""
@@ -139,10 +143,11 @@ class Values(Outcome):
         """That of a mean."""
         return float(100 * np.std((self.y - predictions) ** 2) / (np.var(self.y) or 1.0) / len(self.y) ** 0.5)
 
-    def judge(self, outputs: np.ndarray, of_dealt: np.ndarray) -> Judgement:
+    def judge(self, outputs: np.ndarray, control: np.ndarray, weight: np.ndarray) -> Judgement:
         """In nats of a Gaussian."""
-        (mean, variance), dealt = ((out[:, 0], self._variance(out)) for out in (outputs, of_dealt))
-        return recalibrated_values(mean, variance, self.numbers, *dealt, self.numbers)
+        y, copies = self.numbers, len(control) // len(outputs)
+        (mean, variance), dealt = ((out[:, 0], self._variance(out)) for out in (outputs, control))
+        return recalibrated_values(mean, variance, y, *dealt, np.repeat(y, copies), weight, copies)
 
     def guess(self) -> np.ndarray:
         """The mean."""
@@ -175,9 +180,9 @@ class Counts(Values):
         """Expected counts."""
         return np.exp(np.clip(outputs[:, 0], -20, 20)) * self._mean
 
-    def judge(self, outputs: np.ndarray, of_dealt: np.ndarray) -> Judgement:
+    def judge(self, outputs: np.ndarray, control: np.ndarray, weight: np.ndarray) -> Judgement:
         """By the mean of the counts alone, whatever their spread."""
-        return judge_rates(outputs[:, 0], of_dealt[:, 0], self.y / self._mean)
+        return judge_rates(outputs[:, 0], self.y / self._mean, control[:, 0], weight)
 
     @property
     def _mean(self) -> float:
@@ -214,9 +219,10 @@ class Times(Outcome):
         """At most that of as many independent pairs as half the events."""
         return float(50 / max(1.0, self.event.sum() / 2) ** 0.5)
 
-    def judge(self, outputs: np.ndarray, of_dealt: np.ndarray) -> Judgement:
+    def judge(self, outputs: np.ndarray, control: np.ndarray, weight: np.ndarray) -> Judgement:
         """By martingale residuals, each judge of risks with its own baseline hazard."""
-        return judge_risks(outputs[:, 0], of_dealt[:, 0], self.event, self.time, self.score(outputs[:, 0]))
+        risk = outputs[:, 0]
+        return judge_risks(risk, self.event, self.time, self.score(risk), control[:, 0], weight)
 
     def guess(self) -> np.ndarray:
         """The same risk for all."""

@@ -96,5 +96,6 @@ def constraints_of(hint: Any) -> list[Any]:
 
 def check_params(estimator: Any) -> None:
     """Raise, naming the parameter, where one of an estimator's is not what its constraints allow."""
-    params = estimator.get_params(deep=False)
+    params = estimator.get_params(deep=False)  # numpy's numbers as Python's: messages say 0, not np.int64(0)
+    params = {name: value.item() if isinstance(value, np.generic) else value for name, value in params.items()}
     validate_parameter_constraints(estimator._parameter_constraints, params, caller_name=type(estimator).__name__)

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import torch
 
+from sklar.control import odds_of_choice
 from sklar.model.gates import Gates
 from sklar.outcomes import Outcome
 from sklar.training.honest.evalx import evalx_outputs
 
 UNION_SHARE = 0.01  # a feature selected for a larger share of the rows is in the union
 EVALX_STEPS = 3_000
+COPIES = 4  # of each row in the control
 
 
 def selection_scores(
@@ -31,17 +33,14 @@ def selection_scores(
     """
     masks = np.asarray(masks, dtype=bool)
     rng = np.random.default_rng(random_state)
+    dealt = [masks[rng.permutation(len(masks))] for _ in range(COPIES)]
     constant = np.broadcast_to(_most_selected(masks), masks.shape)
-    shown = [
-        masks,
-        masks[rng.permutation(len(masks))],  # dealt to other rows
-        np.ones_like(masks),
-        np.broadcast_to(masks.mean(axis=0) > UNION_SHARE, masks.shape),
-        constant,
-    ]
+    union = np.broadcast_to(masks.mean(axis=0) > UNION_SHARE, masks.shape)
+    shown = [masks, np.ones_like(masks), union, constant, *dealt]
     outputs = _evalx_outputs(x, outcome, shown, random_state, gate_of_input)
-    selected, dealt, everything, union, of_constant = outputs
-    judgement = outcome.judge(selected, dealt)
+    selected, everything, of_union, of_constant, *of_dealt = outputs
+    control = np.stack(of_dealt, axis=1).reshape(-1, selected.shape[1]), _weights(x, masks, dealt, gate_of_input)
+    judgement = outcome.judge(selected, *control)
     return {
         "score_name": outcome.score_name,
         "own_score": outcome.score(predictions),
@@ -49,13 +48,21 @@ def selection_scores(
         "expected_score": judgement.expected_score,
         "excess": judgement.excess,
         "excess_error": judgement.excess_error,
-        "constant_excess": outcome.judge(of_constant, dealt).excess,
+        "constant_excess": outcome.judge(of_constant, *control).excess,
         "everything_score": outcome.score(outcome.predictions(everything)),
-        "union_score": outcome.score(outcome.predictions(union)),
+        "union_score": outcome.score(outcome.predictions(of_union)),
         "mask_score": outcome.score(outcome.from_masks(masks)),
         "guess_score": outcome.score(outcome.guess()),
         "score_error": outcome.score_error(outcome.predictions(selected)),
     }
+
+
+def _weights(x: np.ndarray, masks: np.ndarray, dealt: list[np.ndarray], gate_of_input: Sequence[int]) -> np.ndarray:
+    """Of each row shown each of the dealt masks, (n * copies,)."""
+    gate = np.asarray(gate_of_input or range(masks.shape[1]))
+    rows = np.arange(len(x))
+    chosen, *others = (np.where(mask[:, gate], x, np.nan) for mask in (masks, *dealt))
+    return odds_of_choice(chosen, np.stack(others, axis=1).reshape(-1, x.shape[1]), rows, np.repeat(rows, len(dealt)))
 
 
 def _most_selected(masks: np.ndarray) -> np.ndarray:

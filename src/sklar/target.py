@@ -23,6 +23,7 @@ class Target:
     classes: np.ndarray | None = None  # of "classes" and "labels", in the order of the outputs
     centre: Any = 0.0  # of "values" and "counts": a number, or a list of them for several targets
     spread: Any = 1.0
+    names: tuple[str, ...] = ()  # of the columns that it was read from, where they have names
 
     @property
     def is_classified(self) -> bool:

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.table.files import Table, TableError, read_table, require_format, require_writable, write_table
+from sklar.table.csv_files import STANDARD
+from sklar.table.csv_format import CsvFormat, TableError
+from sklar.table.files import Table, read_table, require_format, require_writable, write_table
+from sklar.table.sparse import dense
+from sklar.table.target_columns import Judged, read_target
 
 if TYPE_CHECKING:
     from sklar.audit import AuditReport
@@ -29,7 +33,9 @@ def fit_file(
     text: Iterable[str] = (),
     sample_weight: str | None = None,
     event: str | None = None,
+    missing_target: str = "drop",
     sql: str | None = None,
+    csv: CsvFormat | None = None,
     echo: Callable[[str], object] = print,
     tell: Callable[[dict[str, Any]], object] = lambda summary: None,
     **params: Any,
@@ -38,11 +44,13 @@ def fit_file(
 
     `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sample_weight` the
     column that says what rows count, `event` the one that says whether the time in `target` is an event's (a Cox
-    model), `sql` a DuckDB query in which the file is `data`. `echo` gets progress in lines of text, `tell`
-    the result as plain values.
+    model), `sql` a DuckDB query in which the file is `data`. Rows without a target are left out and counted, or with
+    `missing_target="refuse"` an error. `csv` says what a CSV file does not say itself. `echo` gets progress in lines of
+    text, `tell` the result as plain values.
     """
     as_text = set(text)
-    table = read_table(data, as_text, sql)
+    _require_file(out, "a model")
+    table = read_table(data, as_text, sql, csv)
     require_writable(out, data)
     targets = [target] if isinstance(target, str) else list(target)
     ignored = {*ignore, *(name for name in (sample_weight, event) if name is not None)}
@@ -52,7 +60,8 @@ def fit_file(
     names = [name for name in table.columns if name not in targets and name not in ignored]
     if not names:
         raise TableError(f"{table.source} has no columns besides the target {said}")
-    X, y = table.features(names, as_text), _targets(table, targets, event)
+    judged = read_target(table, targets, event, drop=missing_target == "drop", echo=echo)
+    X, y = judged.of(table.features(names, as_text)), judged.y
     if event is not None:
         params["loss"] = "cox"
     if "loss" in params:
@@ -62,9 +71,10 @@ def fit_file(
         echo(f"target {said} looks like {task} (say --task to decide)")
     if task == "regression" and event is None and not np.issubdtype(y.dtype, np.number):
         raise TableError(f"{table.source}: the target {said} is text, which --task regression cannot use")
-    weight = None if sample_weight is None else table.matrix([sample_weight])[:, 0]
+    weight = None if sample_weight is None else table.matrix([sample_weight])[judged.rows, 0]
     estimator = _estimator_class(task, ranker="k" in params)(**params).fit(X, y, weight)
-    summary = _summary(estimator.fitted_, X)
+    estimator.fitted_ = estimator.fitted_.read_from(targets, csv.missing if csv else ())
+    summary = {**_summary(estimator.fitted_, X), "n_rows_without_target": table.n_rows - len(y)}
     _summarise(summary, echo)
     estimator.save(out)
     echo(f"wrote {out}")
@@ -78,15 +88,17 @@ def answer_file(
     data: str,
     out: str,
     sql: str | None = None,
+    csv: CsvFormat | None = None,
     penalty: float | None = None,
     k: int | None = None,
 ) -> int:
     """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows.
 
-    `penalty` and `k` ask it at another price, or for fewer features, than it was fitted with.
+    "-" as `data` is standard input, as `out` standard output. `penalty` and `k` ask the model at another price, or for
+    fewer features, than it was fitted with.
     """
     require_format(out)
-    estimator, _, X = _model_and_table(model, data, sql)
+    estimator, _, X = _model_and_table(model, data, sql, csv)
     require_writable(out, data, model)
     if what == "rank" and estimator.fitted_.k is None:
         raise ValueError(f"{model} is a selector; only a ranker (fit with --k) can rank")
@@ -98,27 +110,37 @@ def answer_file(
 def audit_file(
     model: str,
     data: str,
-    target: str,
+    target: str | None = None,
     *,
     n_refits: int = 0,
+    missing_target: str = "drop",
     sql: str | None = None,
+    csv: CsvFormat | None = None,
     echo: Callable[[str], object] = print,
 ) -> AuditReport:
-    """Audit a saved model on a table on disk, best on rows that it was not fitted on."""
-    estimator, table, X = _model_and_table(model, data, sql)
-    y = _known_target(estimator.fitted_, table, target)
-    echo(f"auditing {model} on {len(y)} rows with predictors of its own ...")
-    return estimator.audit(X, y, n_refits=n_refits)
+    """Audit a saved model on a table on disk, best on rows that it was not fitted on.
+
+    `target` is the column that the model was fitted to, unless it is named.
+    """
+    estimator, table, X = _model_and_table(model, data, sql, csv)
+    judged = _known_target(estimator.fitted_, table, target, missing_target, echo)
+    echo(f"auditing {model} on {len(judged.y)} rows with predictors of its own ...")
+    return estimator.audit(judged.of(X), judged.y, n_refits=n_refits)
 
 
 def explain_file(
-    model: str, data: str, row: int, sql: str | None = None, penalty: float | None = None, k: int | None = None
+    model: str,
+    data: str,
+    row: int,
+    sql: str | None = None,
+    csv: CsvFormat | None = None,
+    penalty: float | None = None,
+    k: int | None = None,
 ) -> Explanation:
     """What a saved model says about one row of a table on disk; rows count from 0."""
-    estimator, table, X = _model_and_table(model, data, sql)
-    n_rows = len(next(iter(table.columns.values())))
-    if not 0 <= row < n_rows:
-        raise TableError(f"{table.source} has rows 0 to {n_rows - 1}; there is no row {row}")
+    estimator, table, X = _model_and_table(model, data, sql, csv)
+    if not 0 <= row < table.n_rows:
+        raise TableError(f"{table.source} has rows 0 to {table.n_rows - 1}; there is no row {row}")
     one = {name: values[row : row + 1] for name, values in X.items()}
     return estimator.explain(one, penalty=penalty, k=k)
 
@@ -126,21 +148,25 @@ def explain_file(
 def report_file(
     model: str,
     data: str,
-    target: str,
+    target: str | None,
     out: str,
     *,
+    missing_target: str = "drop",
     sql: str | None = None,
+    csv: CsvFormat | None = None,
     echo: Callable[[str], object] = print,
     **params: Any,
 ) -> Path:
     """Write the page about a saved model on a table on disk; the parameters are those of an estimator's `report`."""
     from sklar.report.explorer import write_report
 
+    _require_file(out, "a page")
     require_writable(out, data, model)
-    estimator, table, X = _model_and_table(model, data, sql)
-    y = _known_target(estimator.fitted_, table, target)
-    params = {**params, "title": params.get("title") or f"What decides {target}"}
-    return write_report(estimator.fitted_, X, y, out, progress=echo, **params)
+    estimator, table, X = _model_and_table(model, data, sql, csv)
+    fitted = estimator.fitted_
+    judged = _known_target(fitted, table, target, missing_target, echo)
+    params = {**params, "title": params.get("title") or f"What decides {target or fitted.target.names[0]}"}
+    return write_report(fitted, judged.of(X), judged.y, out, progress=echo, **params)
 
 
 def guess_task(y: np.ndarray) -> str:
@@ -165,7 +191,10 @@ def _select(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, np.ndarr
 
 
 def _rank(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    ranks = np.array(fitted.schema.names, dtype=object)[fitted.ranks(fitted.read(X))]
+    rows = fitted.read(X)
+    listed = fitted.ranks(rows)
+    ranks = np.array(fitted.schema.names, dtype=object)[listed]
+    ranks[~np.take_along_axis(dense(fitted.masks(rows)), listed, axis=1)] = ""  # what has no value is not selected
     return {f"rank_{j + 1}": ranks[:, j] for j in range(ranks.shape[1])}
 
 
@@ -193,49 +222,39 @@ def _estimator_class(task: str, ranker: bool) -> Any:
     return getattr(sklar, f"Copula{kind}{'Classifier' if task == 'classification' else 'Regressor'}")
 
 
-def _model_and_table(model: str, data: str, sql: str | None) -> tuple[Any, Table, dict[str, np.ndarray]]:
+def _require_file(out: str, what: str) -> None:
+    if out == STANDARD:
+        raise TableError(f"--out - is for tables; {what} is a file: name one")
+
+
+def _model_and_table(
+    model: str, data: str, sql: str | None, csv: CsvFormat | None
+) -> tuple[Any, Table, dict[str, np.ndarray]]:
     """A saved model, a table on disk, and the model's columns of it: text where they were text in fit."""
     from sklar.estimators import load
 
     estimator = load(model)
-    schema = estimator.fitted_.schema
-    table = read_table(data, schema.text_columns, sql)
+    fitted = estimator.fitted_
+    schema = fitted.schema
+    table = read_table(data, schema.text_columns, sql, (csv or CsvFormat()).also_missing(fitted.missing_cells))
     return estimator, table, table.features(schema.names, schema.text_columns)
 
 
-def _targets(table: Table, names: list[str], event: str | None) -> np.ndarray:
-    """One target (n,), several (n, targets), or an event and its time."""
-    if event is not None:
-        seen, time = _target(table, event), _target(table, names[0])
-        if len(names) > 1 or not np.isin(seen.astype(str), ("0", "1", "0.0", "1.0", "True", "False")).all():
-            raise TableError(f"{table.source}: --event takes a column of 0 and 1 (or True and False) and one target")
-        if not np.issubdtype(time.dtype, np.number):
-            raise TableError(f"{table.source}: the target {names[0]!r} is text, and should be a time")
-        pairs = np.empty(len(time), dtype=[("event", bool), ("time", float)])
-        pairs["event"], pairs["time"] = np.isin(seen.astype(str), ("1", "1.0", "True")), time
-        return pairs
-    columns = [_target(table, name) for name in names]
-    return columns[0] if len(columns) == 1 else np.column_stack(columns)
-
-
-def _target(table: Table, name: str) -> np.ndarray:
-    y = table.column(name)
-    missing = [v is None or v != v or v == "" for v in y.tolist()]
-    if any(missing):
-        raise TableError(f"{table.source}: the target {name!r} is missing in row {missing.index(True)}")
-    return y if np.issubdtype(y.dtype, np.number) else y.astype(str)
-
-
-def _known_target(fitted: FittedModel, table: Table, name: str) -> np.ndarray:
+def _known_target(
+    fitted: FittedModel, table: Table, target: str | None, missing: str, echo: Callable[[str], object]
+) -> Judged:
     """The target of rows to judge a model by: numbers for values, and of the classes' kind for classes."""
-    y = _target(table, name)
-    classes = fitted.target.classes
+    names = [target] if target else list(fitted.target.names)
+    if not names:
+        raise TableError("the model does not know the name of its target; say --target")
+    judged = read_target(table, names, drop=missing == "drop", echo=echo)
+    classes, y, said = fitted.target.classes, judged.y, ", ".join(map(repr, names))
     if classes is None and not np.issubdtype(y.dtype, np.number):
-        raise TableError(f"{table.source}: the target {name!r} is text, but the model predicts numbers")
+        raise TableError(f"{table.source}: the target {said} is text, but the model predicts numbers")
     if classes is not None and not np.isin(y, classes).any():
         known = ", ".join(map(str, classes[:10]))
-        raise TableError(f"{table.source}: the target {name!r} holds none of the model's classes ({known})")
-    return y
+        raise TableError(f"{table.source}: the target {said} holds none of the model's classes ({known})")
+    return judged
 
 
 def _summary(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, Any]:

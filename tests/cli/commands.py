@@ -11,12 +11,13 @@ QUICK_OPTIONS = [text for word, value in QUICK.items() for text in (f"--{word.re
 COMMANDS = ["audit", "bench", "demo", "explain", "fit", "predict", "rank", "report", "reproduce", "select"]
 
 
-def run(*arguments):
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+def run(*arguments, input=None):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=input)
 
 
-def fit(data, target, out, *more):
-    return run("fit", data, "--target", target, "--out", out, "--quiet", *QUICK_OPTIONS, *more)
+def fit(data, target, out, *more, quiet=True, input=None):
+    told = ["--quiet"] if quiet else []
+    return run("fit", data, "--target", target, "--out", out, *told, *QUICK_OPTIONS, *more, input=input)
 
 
 def assert_one_line_error(result, says):

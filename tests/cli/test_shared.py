@@ -1,6 +1,7 @@
 """What all commands share: one-line errors, results on standard output, progress beside them."""
 
 import json
+import warnings
 
 import click
 import pytest
@@ -28,6 +29,18 @@ def test_results_and_progress_do_not_mix():
     result = run()
     assert json.loads(result.stdout) == {"grün": 1}
     assert result.stderr == "working\n"
+
+
+def test_a_warning_is_one_line():
+    @click.group(cls=OneLineErrors)
+    def main():
+        """A program."""
+
+    @main.command()
+    def act():
+        warnings.warn("two\nlines", stacklevel=1)
+
+    assert CliRunner().invoke(main, ["act"]).stderr == "warning: two lines\n"
 
 
 @pytest.mark.parametrize("kind", [ValueError, TypeError, OSError, ImportError])

@@ -143,3 +143,11 @@ def test_joint_models_need_rows_to_say_what_is_interchangeable():
     with pytest.raises(ValueError, match="pass X"):
         model.interchangeable()
     assert isinstance(model.interchangeable(0.5, X), list)
+
+
+@pytest.mark.parametrize("n", [2, 5, 9])
+def test_a_handful_of_rows_can_be_fitted(n):
+    """No row can be held out there, so that nothing but the defaults can be chosen."""
+    X = np.random.default_rng(0).standard_normal((n, 3))
+    selector = sklar.CopulaSelectorClassifier(max_epochs=1, random_state=0).fit(X, np.arange(n) % 2)
+    assert selector.select(X).shape == (n, 3)

@@ -218,3 +218,178 @@ def test_a_very_wide_messy_table_keeps_what_is_forced_and_what_is_strong(words, 
     assert (3 in read) == ("forbidden" not in words)
     assert ("forced" not in words) or (41 in read and 44 in read and model.select(X)["c41"].all())
     assert len(read) <= 21
+
+
+# Values that are missing only later.
+
+
+KINDS = {
+    "selector": (sklar.CopulaSelectorClassifier, {"penalty": 0.01}),
+    "ranker": (sklar.CopulaRankerClassifier, {"k": 3}),
+    "models that vote": (sklar.CopulaSelectorClassifier, {"penalty": 0.01, "n_models": 2}),
+    "rankers that vote": (sklar.CopulaRankerClassifier, {"k": 3, "n_models": 2}),
+}
+
+
+def with_holes(X):
+    """Row 0 without its first value, row 1 with its last alone, row 2 with none."""
+    X = X.copy()
+    X[0, 0] = X[1, :4] = X[2] = np.nan
+    return X
+
+
+@pytest.mark.parametrize("objective", ["honest", "joint"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_value_that_is_missing_only_later_is_never_selected(kind, objective):
+    cls, words = KINDS[kind]
+    X = np.random.default_rng(0).standard_normal((120, 5))
+    model = quick(cls, objective=objective, **words).fit(X, X[:, 0] + X[:, 1] > 0)
+    holes = with_holes(X[:10])
+    masks, absent = model.select(holes), np.isnan(holes)
+    assert not masks[absent].any()
+    np.testing.assert_array_equal(masks[3:], model.select(X[:10])[3:])
+    assert not model.sample_masks(holes, 20, random_state=0)[:, absent].any()
+    assert not model.selection_proba(holes)[absent].any()
+    assert not model.selection_frequency(holes)[absent].any()
+    assert np.isfinite(model.predict_proba(holes)).all()
+    assert np.isfinite(model.transform(holes)).all()
+    if "ranker" in kind:
+        assert masks.sum(axis=1).tolist() == [3, 1, 0, *[3] * 7]
+        ranks = model.rank(holes)
+        assert ranks[1, 0] == 4
+        assert 0 not in ranks[0]
+
+
+def test_a_hidden_feature_is_one_that_the_predictor_is_not_shown():
+    X = np.random.default_rng(0).standard_normal((200, 4))
+    model = quick(sklar.CopulaSelectorRegressor, penalty=0.0, objective="honest", forced=[0, 1]).fit(
+        X, X[:, 0] + X[:, 1]
+    )
+    holes, mean = X[:20].copy(), X[:20].copy()
+    holes[:, 0], mean[:, 0] = np.nan, X[:, 0].mean()
+    assert model.select(mean)[:, 0].all()  # forced, where there is a value
+    fitted = model.fitted_
+    for _, network, x in fitted.blocks(fitted.read(mean)):
+        shown = network.mask(x)
+        shown[..., 0] = False
+        np.testing.assert_array_equal(model.select(holes), shown[0])
+        expected = fitted.target.predictions(network.output(x, shown.to(x.dtype))[0].numpy())
+        np.testing.assert_allclose(model.predict(holes), expected)
+    explanation = model.explain(holes[3])
+    assert explanation.hidden == ("x0",)
+    assert "Hidden: x0 has no value here, and had one in every row of fit." in str(explanation)
+    assert explanation.to_dict()["hidden"] == ["x0"]
+
+
+def test_a_group_is_shown_whole_or_not_at_all():
+    X = np.random.default_rng(0).standard_normal((120, 4))
+    model = quick(sklar.CopulaSelectorRegressor, penalty=0.0, groups=[[0, 2]], forced=[0]).fit(X, X[:, 0])
+    holes = X[:5].copy()
+    holes[1, 2] = np.nan
+    assert model.select(holes)[:, [0, 2]].tolist() == [[True, True], [False, False], *[[True, True]] * 3]
+
+
+def test_text_that_is_missing_only_later_is_hidden_too(selector):
+    X, _ = messy(seed=1)
+    row = X.iloc[[0]].assign(colour=None, age=np.nan)
+    assert not selector.select(row)["colour"].any()
+    assert selector.explain(row).hidden == ("colour",)  # the age was missing in fit too: a state of its own
+
+
+def test_folds_that_miss_a_value_or_a_column():
+    """A hole that only one fold has, and a column that only one fold has: no fold is lost."""
+    from sklearn.model_selection import cross_val_score
+
+    X = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 3)), columns=list("abc")).assign(rare=np.nan)
+    y = X["a"] > 0
+    X.loc[7, "b"], X.loc[8, "rare"] = np.nan, 1.0
+    model = quick(sklar.CopulaSelectorClassifier, penalty=0.01)
+    with pytest.warns(UserWarning, match="no row has a value in column 'rare': never selected"):
+        scores = cross_val_score(model, X, y, cv=3, error_score="raise")
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("empty", [np.nan, None])
+def test_a_column_without_any_value_is_never_selected(empty, tmp_path):
+    X, y = messy(80)
+    X["empty"] = pd.Series([empty] * 80, dtype=object if empty is None else float)
+    model = quick(sklar.CopulaSelectorClassifier, penalty=0.0)
+    with pytest.warns(UserWarning, match="no row has a value in column 'empty': never selected"):
+        model.fit(X, y)
+    model.save(tmp_path / "m.sklar")
+    for filled in (X, X.assign(empty="text"), X.assign(empty=1.5)):
+        for one in (model, sklar.load(tmp_path / "m.sklar")):
+            assert not one.select(filled)["empty"].any()
+    with (
+        pytest.raises(ValueError, match="column 'empty' is forced, but has no value in any row"),
+        pytest.warns(UserWarning, match="never selected"),
+    ):
+        quick(sklar.CopulaSelectorClassifier, penalty=0.0, forced=["empty"]).fit(X, y)
+
+
+# Dates, names of rows, frames that are not there yet.
+
+
+def dated(n=300):
+    """y is the weekday's: nothing else matters."""
+    rng = np.random.default_rng(0)
+    when = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.permutation(n), unit="D")
+    X = pd.DataFrame({"when": when, "noise": rng.standard_normal(n)})
+    return X, (X["when"].dt.day_of_week >= 5).to_numpy()
+
+
+def test_dates_are_refused_with_the_words_that_read_them():
+    X, y = dated(60)
+    for table in (X, X.assign(when=X["when"].astype(str))):
+        with pytest.raises(ValueError, match="column 'when' holds dates: say dates='ordinal'"):
+            quick(sklar.CopulaSelectorClassifier, penalty=0.01).fit(table, y)
+
+
+def test_dates_have_a_season_a_weekday_and_an_hour(tmp_path):
+    X, y = dated()
+    words = {**HONEST, "penalty": 0.02, "batch_size": 300}
+    model = quick(sklar.CopulaSelectorClassifier, dates="parts", **words).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.select(X).mean().tolist() == [1.0, 0.0]
+    model.save(tmp_path / "m.sklar")
+    again = sklar.load(tmp_path / "m.sklar")
+    spelled = X.assign(when=X["when"].dt.strftime("%Y-%m-%d"))
+    np.testing.assert_array_equal(again.predict(spelled), model.predict(X))
+    days = quick(sklar.CopulaSelectorClassifier, dates="ordinal", **words).fit(X, y)
+    assert days.score(X, y) < 0.9  # the day alone does not know the week
+    assert "2020-" in str(model.explain(X.iloc[0]))
+
+
+def test_names_of_rows_are_warned_about():
+    X, y = messy(60)
+    for ids, told in (
+        ([f"row {i}" for i in range(60)], "another text in every row"),
+        (range(60), "the number of the row"),
+    ):
+        with pytest.warns(UserWarning, match=f"column 'id' holds {told}, like an id"):
+            quick(sklar.CopulaSelectorClassifier, penalty=0.01).fit(X.assign(id=ids), y)
+
+
+def test_a_lazy_frame_is_collected():
+    X, y = messy(80)
+    table = pl.from_pandas(X)
+    model = quick(sklar.CopulaSelectorClassifier, penalty=0.01).fit(table.lazy(), y)
+    masks = model.select(table.lazy())
+    assert isinstance(masks, pl.DataFrame)
+    assert masks.equals(model.select(table))
+    numbers = table.select("noise").lazy()
+    assert len(quick(sklar.CopulaSelectorClassifier, penalty=0.01).fit(numbers, y).predict(numbers)) == 80
+
+
+def test_a_dict_is_a_row():
+    X, y = messy(80)
+    model = quick(sklar.CopulaSelectorClassifier, penalty=0.0).fit(X, y)
+    row = X.iloc[3].to_dict()
+    expected = model.explain(X.iloc[3]).to_dict()
+    assert model.explain(row).to_dict() == expected
+    assert model.explain({"extra": 1, **dict(reversed(row.items()))}).to_dict() == expected
+    assert model.explain({name: [value] for name, value in row.items()}).to_dict() == expected
+    with pytest.raises(ValueError, match="the row has no 'colour'; give None where a value is missing"):
+        model.explain({"age": 3})
+    with pytest.raises(ValueError, match="explain takes one row; column 'colour' has 2"):
+        model.explain({**row, "colour": ["red", "blue"]})

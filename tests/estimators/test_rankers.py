@@ -54,3 +54,11 @@ def test_k_must_fit_the_table(ranker):
         quick(ranker, k=4).fit(X, toy_target(ranker, value))
     with pytest.raises(ValueError, match="k must be at least the number of forced features; got k=1 for 2"):
         quick(ranker, k=1, forced=[0, 1]).fit(X, toy_target(ranker, value))
+
+
+@pytest.mark.parametrize("words", [{"objective": "joint"}, {"n_models": 2}])
+def test_asking_feature_after_feature_is_honest_and_one_model(words):
+    X, y = np.eye(8), np.arange(8) % 2
+    ranker = sklar.CopulaRankerClassifier(k=2, chooses_from="shown", max_epochs=1, **words)
+    with pytest.raises(ValueError, match="chooses_from='shown' needs objective='honest' and n_models=1"):
+        ranker.fit(X, y)

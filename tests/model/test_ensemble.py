@@ -164,3 +164,20 @@ def test_what_a_member_does_not_select_beside_a_substitute_is_a_vote_against_it(
     assert votes[0].sum(1).max() == 1  # the first member selects one feature at most
     np.testing.assert_array_equal(ensemble.decide(ensemble.scores(rows))[0].numpy(), votes.sum(0) >= 2)
     np.testing.assert_allclose(ensemble.votes(rows)[0].numpy(), votes.mean(0))
+
+
+@pytest.mark.parametrize("honest", [True, False])
+@pytest.mark.parametrize("k", [None, 2])
+def test_what_is_withheld_is_withheld_from_every_member(rows, k, honest):
+    ensemble, _ = EnsembleModel.of(members(k, honest=honest), UNIONS)
+    ensemble = ensemble.double().eval()
+    withheld = torch.zeros(1, N, 4, dtype=torch.bool)
+    withheld[:, ::2, 1] = True
+    other = ensemble.withholding(withheld)
+    assert (other.scores(rows)[withheld] == -torch.inf).all()
+    assert not other.votes(rows)[withheld].any()
+    assert not other.mask(rows)[withheld].any()
+    assert not other.draw(other.gates(rows), (1, N), seeded())[withheld].any()
+    torch.testing.assert_close(other.votes(rows)[:, 1::2], ensemble.votes(rows)[:, 1::2])
+    assert ensemble.withheld is None  # the ensemble itself is as it was
+    assert all(member.withheld is None for member in ensemble.members)

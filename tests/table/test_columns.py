@@ -11,6 +11,7 @@ import pytest
 
 from sklar.table import columns as columns_module
 from sklar.table.adapter import adapt
+from sklar.table.columns import from_objects
 
 NAN = float("nan")
 
@@ -99,7 +100,6 @@ DATES = {
     "pandas period": pd.DataFrame({"when": pd.period_range("2024-01", periods=2, freq="M")}),
     "pandas timedelta": pd.DataFrame({"when": pd.to_timedelta([1, 2], unit="D")}),
     "pandas objects": pd.DataFrame({"when": np.array([DAY, DAY], dtype=object)}),
-    "pandas category": pd.DataFrame({"when": pd.Categorical(pd.to_datetime([DAY, DAY]))}),
     "polars": pl.DataFrame({"when": [DAY, DAY]}),
     "arrow": pa.table({"when": [DAY, DAY]}),
     "named columns": {"when": np.array(["2024-02-29"] * 2, dtype="datetime64[D]")},
@@ -108,9 +108,38 @@ DATES = {
 
 
 @pytest.mark.parametrize("kind", DATES)
-def test_dates_are_refused_with_a_hint(kind):
-    with pytest.raises(ValueError, match=r"column 'when' .*turn it into numbers first"):
-        read_columns(DATES[kind])
+def test_dates_of_every_kind_are_known_as_such(kind):
+    column = read_columns(DATES[kind])[0]
+    assert column.is_date
+    assert not column.is_text
+    assert np.isfinite(column.numbers()).all()
+
+
+def test_categories_of_dates_are_refused():
+    frame = pd.DataFrame({"when": pd.Categorical(pd.to_datetime([DAY, DAY]))})
+    with pytest.raises(ValueError, match="column 'when' has categories of another kind"):
+        read_columns(frame)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ([f"name {i}" for i in range(20)], "another text in every row"),
+        ([f"name {i}" for i in range(19)], None),
+        (["a", *(f"name {i}" for i in range(19)), "a"], None),
+        (np.arange(5.0, 30.0), "the number of the row"),
+        (np.delete(np.arange(5.0, 40.0), [3, 9, 20]), "the number of the row"),
+        (np.arange(5.0, 30.0) ** 2, None),
+        (np.arange(5.0, 30.0) / 2, None),
+    ],
+)
+def test_names_of_rows_are_seen(values, told):
+    assert from_objects("id", values).names_rows() == told
+
+
+def test_what_is_empty():
+    assert from_objects("a", [None, np.nan]).is_empty
+    assert not from_objects("a", [None, "x"]).is_empty
 
 
 def test_a_column_of_numbers_and_text_says_where():

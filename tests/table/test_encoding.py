@@ -66,12 +66,52 @@ def test_a_missing_category_where_fit_saw_none_is_unseen_too():
     assert not encoding.apply(encoding.rows(adapt(frame(w=[None, "a"])).columns()))[0].any()
 
 
-def test_a_missing_number_where_fit_saw_none_is_refused_by_name():
-    encoding, _ = learned(frame(w=["a", "b"], x=[1.0, 2.0], z=[1.0, np.nan]))
-    rows = encoding.rows(adapt(frame(w=["a", "b"], x=[np.nan, 2.0], z=[np.nan, np.nan])).columns())
-    with pytest.raises(ValueError, match=r"column 'x' contains NaN \(first in row 0\); it had no missing value in fit"):
-        encoding.require_known(rows, ["w", "x", "z"])
-    assert encoding.require_known(rows, ["w", "x", "z"], np.array([0, 2])) is None
+def test_a_value_that_is_missing_where_fit_saw_none_is_absent():
+    encoding, seen = learned(frame(w=["a", "b"], x=[1.0, 2.0], z=[1.0, np.nan]))
+    rows = encoding.rows(adapt(frame(w=[None, "b"], x=[np.nan, 2.0], z=[np.nan, np.nan])).columns())
+    assert encoding.absent(rows).tolist() == [[True, True, False], [False, False, False]]
+    assert encoding.absent(rows[:, [2]], np.array([2])) is None
+    assert encoding.absent(seen) is None
+    assert np.isfinite(encoding.apply(rows)).all()
+    assert not encoding.apply(rows)[0, :3].any()
+
+
+def test_a_plain_table_with_a_hole_has_finite_inputs():
+    encoding = Encoding.of(np.array([[1.0, 2.0], [3.0, 5.0]]), ["a", "b"])
+    rows = np.array([[np.nan, 2.0]])
+    assert encoding.apply(rows).tolist() == [[0.0, -1.0]]
+    assert encoding.absent(rows).tolist() == [[True, False]]
+    assert encoding.absent(np.array([[1, 2]])) is None
+
+
+def dated(*texts):
+    return frame(when=pd.to_datetime(list(texts), format="ISO8601"), w=["a"] * len(texts))
+
+
+def test_dates_are_days_and_where_they_stand_in_their_cycles():
+    table = dated("1970-01-01 06:00", "1971-01-01", None)
+    known, rows = learn_categories(adapt(table).columns())
+    assert rows[:2, 0].tolist() == [0.25, 365.0]
+    days = Encoding.of(rows, ["when", "w"], known)
+    parts = Encoding.of(rows, ["when", "w"], known, with_cycles=True)
+    assert (days.widths()[0], parts.widths()[0]) == (2, 8)  # one more where it is missing
+    inputs = parts.apply(rows)
+    assert inputs[0, 3] == pytest.approx(1)  # six o'clock: the sine of the day
+    assert inputs[2, :8].tolist() == [0, 0, 0, 0, 0, 0, 0, 1]
+    assert days.apply(rows)[:, 0].tolist() == inputs[:, 0].tolist()
+    again = Encoding.from_dict(parts.scaling, parts.to_dict())
+    np.testing.assert_array_equal(again.apply(rows), inputs)
+    with pytest.raises(ValueError, match="column 'when' held dates in fit, and holds numbers here"):
+        parts.rows(adapt(frame(when=[1.0], w=["a"])).columns())
+    with pytest.raises(ValueError, match="column 'when' held dates in fit, and holds text here: 'soon'"):
+        parts.rows(adapt(frame(when=["soon"], w=["a"])).columns())
+    assert parts.rows(adapt(frame(when=["1970-01-03"], w=["a"])).columns())[0, 0] == 2
+    assert np.isnan(parts.rows(adapt(frame(when=[None], w=["a"])).columns())[0, 0])
+
+
+def test_categories_that_look_like_dates_alone_stay_categories():
+    encoding, _ = learned(frame(w=["2024-01-01", "unknown"]))
+    assert encoding.rows(adapt(frame(w=["2024-01-01"])).columns()).tolist() == [[0.0]]
 
 
 def test_text_and_numbers_may_not_change_places():
@@ -83,9 +123,13 @@ def test_text_and_numbers_may_not_change_places():
 
 
 @pytest.mark.parametrize("values", [[None, None], [np.nan, np.nan], pd.Categorical([None, None], categories=["a"])])
-def test_a_column_without_any_value_is_refused_by_name(values):
-    with pytest.raises(ValueError, match="column 'empty' has no value in any row"):
-        learned(frame(w=["a", "b"], empty=values))
+def test_a_column_without_any_value_takes_anything_later(values):
+    encoding, rows = learned(frame(w=["a", "b"], empty=values))
+    assert encoding.empty == [1]
+    assert np.isfinite(encoding.apply(rows)).all()
+    for later in (["x", "y"], [1.0, 2.0], [None, None], pd.to_datetime(["2024-01-01", "2024-01-02"])):
+        encoding.rows(adapt(frame(w=["a", "b"], empty=later)).columns())
+    assert Encoding.from_dict(encoding.scaling, encoding.to_dict()).empty == [1]
 
 
 def test_numbers_alone_are_scaled_as_ever():

@@ -21,7 +21,7 @@ def main() -> None:
     sklar demo
     sklar fit train.csv --target y --out model.sklar
     sklar select model.sklar new.csv --out masks.csv
-    sklar report model.sklar new.csv --target y --out report.html
+    sklar report model.sklar new.csv --out report.html
 
     Options may stand in a file: --config run.toml. The Tab key completes them after one line in a shell's start file:
 

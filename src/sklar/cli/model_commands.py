@@ -9,7 +9,7 @@ import click
 
 from sklar.cli.config import config_option
 from sklar.cli.params import constructor_options
-from sklar.cli.shared import AS_JSON, FEWER, PATH, PENALTY, SQL, note, print_json, silent
+from sklar.cli.shared import AS_JSON, FEWER, MISSING_TARGET, PATH, PENALTY, SQL, csv_options, note, print_json, silent
 
 
 @click.command()
@@ -27,7 +27,9 @@ from sklar.cli.shared import AS_JSON, FEWER, PATH, PENALTY, SQL, note, print_jso
 @click.option("--ignore", multiple=True, help="Column to leave out; may be repeated.")
 @click.option("--text", multiple=True, help="Column of a CSV to take as text, whatever it holds; may be repeated.")
 @click.option("--sample-weight", help="Column that says what each row counts.")
+@MISSING_TARGET
 @SQL
+@csv_options
 @click.option("--quiet", is_flag=True, help="No progress bar, no summary.")
 @AS_JSON
 @config_option
@@ -40,13 +42,14 @@ def fit(
     as_json: bool,
     **params: Any,
 ) -> None:
-    """Learn from DATA (CSV, Parquet or Arrow) and write a model file.
+    """Learn from DATA (CSV, Parquet or Arrow; "-" is a CSV from standard input) and write a model file.
 
     Text is categories; an empty cell is a missing value, which is a state of its own.
 
     \b
     sklar fit train.csv --target y --out model.sklar
     sklar fit train.parquet --target price --ignore id --out model.sklar --k 5
+    sklar fit adult.csv.gz --missing '?' --target income --out model.sklar
     sklar fit train.csv --config run.toml
     sklar fit shop.duckdb --sql "select * from orders where year = 2024" --target y --out model.sklar
     """
@@ -63,15 +66,18 @@ def _answers(name: str, text: str) -> click.Command:
     @click.command(name=name, help=text)
     @click.argument("model", type=PATH)
     @click.argument("data", type=PATH)
-    @click.option("--out", required=True, type=PATH, help="Table to write, .csv, .parquet or .arrow.")
+    @click.option("--out", required=True, type=PATH, help="Table to write (.csv, .tsv, .parquet, .arrow), or -.")
     @PENALTY
     @FEWER
     @SQL
+    @csv_options
     @AS_JSON
     @config_option
     def command(model: str, data: str, out: str, as_json: bool, **asked: Any) -> None:
         from sklar.workflow import answer_file
 
+        if as_json and out == "-":
+            raise click.UsageError("--json and --out - both write to standard output.")
         rows = answer_file(name, model, data, out, **asked)
         note(f"wrote {rows} rows to {out}")
         if as_json:
@@ -108,23 +114,25 @@ predict = _answers(
 @click.command()
 @click.argument("model", type=PATH)
 @click.argument("data", type=PATH)
-@click.option("--target", required=True, help="Column that the model predicts.")
+@click.option("--target", help="Column that the model predicts; default: that of fit.")
 @click.option(
     "--refits", default=0, show_default=True, type=click.IntRange(0), help="Models to train anew and compare."
 )
+@MISSING_TARGET
 @SQL
+@csv_options
 @AS_JSON
 @config_option
-def audit(model: str, data: str, target: str, refits: int, sql: str | None, as_json: bool) -> None:
+def audit(model: str, data: str, target: str | None, refits: int, as_json: bool, **params: Any) -> None:
     """Ask whether the selections of MODEL leak the target, on rows of DATA that it was not fitted on.
 
     \b
-    sklar audit model.sklar new.csv --target y
-    sklar audit model.sklar new.csv --target y --refits 2 --json
+    sklar audit model.sklar new.csv
+    sklar audit model.sklar new.csv --refits 2 --json
     """
     from sklar.workflow import audit_file
 
-    found = audit_file(model, data, target, n_refits=refits, sql=sql, echo=note)
+    found = audit_file(model, data, target, n_refits=refits, echo=note, **params)
     print_json(found.to_dict()) if as_json else click.echo(str(found))
 
 
@@ -135,6 +143,7 @@ def audit(model: str, data: str, target: str, refits: int, sql: str | None, as_j
 @PENALTY
 @FEWER
 @SQL
+@csv_options
 @AS_JSON
 @config_option
 def explain(model: str, data: str, row: int, as_json: bool, **asked: Any) -> None:
@@ -152,12 +161,14 @@ def explain(model: str, data: str, row: int, as_json: bool, **asked: Any) -> Non
 @click.command()
 @click.argument("model", type=click.Path())
 @click.argument("data", type=PATH, required=False)
-@click.option("--target", help="Column that the model predicts.")
+@click.option("--target", help="Column that the model predicts; default: that of fit.")
 @click.option("--out", default="report.html", show_default=True, type=PATH, help="Page to write.")
 @click.option("--audit/--no-audit", default=True, show_default=True, help="Check for leaks too: takes longer.")
 @click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1), help="Rows of the page's table.")
 @click.option("--title", help="Of the page.")
+@MISSING_TARGET
 @SQL
+@csv_options
 @click.option("--quiet", is_flag=True, help="No progress.")
 @AS_JSON
 @config_option
@@ -169,7 +180,7 @@ def report(
     For a folder of rows that `sklar reproduce` wrote, draw its figures and write the page of its results.
 
     \b
-    sklar report model.sklar new.csv --target y --out report.html
+    sklar report model.sklar new.csv --out report.html
     sklar report results/ --out results/index.html
     """
     from sklar.paper.results_page import write_results_page
@@ -179,8 +190,8 @@ def report(
     if Path(model).is_dir():
         write_results_page(model, out)
         echo(f"wrote {out}")
-    elif data is None or target is None:
-        raise click.UsageError(f"Missing {'argument DATA' if data is None else 'option --target'}.")
+    elif data is None:
+        raise click.UsageError("Missing argument DATA.")
     else:
         report_file(model, data, target, out, echo=echo, **params)
     if as_json:

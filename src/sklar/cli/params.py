@@ -66,6 +66,7 @@ PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("forced", Columns(), "Columns that are always selected."),
     ("forbidden", Columns(), "Columns that are never selected, nor read."),
     ("costs", Prices(), "Prices of columns (1 where none is given)."),
+    ("dates", str, "ordinal or parts: dates as days, or as season, weekday and hour too."),
     ("loss", str, "squared, poisson or cox (regression)."),
     ("class-weight", Prices("balanced"), "What rows of a class count (classification)."),
     ("min-features", int, "Features a row gets at least."),

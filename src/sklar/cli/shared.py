@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import click
@@ -12,21 +15,72 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="The result as JS
 SQL = click.option("--sql", help="DuckDB query to run; DATA is its table `data`, or its database.")
 PENALTY = click.option("--penalty", type=float, help="Price of a feature, for selectors: another than the fitted one.")
 FEWER = click.option("--k", type=int, help="Features per row, for rankers: up to that of the fit.")
+MISSING_TARGET = click.option(
+    "--missing-target",
+    type=click.Choice(["drop", "refuse"]),
+    default="drop",
+    show_default=True,
+    help="Rows without a target: leave them out, or stop.",
+)
+WORDS_FOR_SEPARATORS = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ",", "semicolon": ";"}
+
+
+class Separator(click.ParamType):
+    """One character, or a word for it."""
+
+    name = "character"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Parse `value`."""
+        sep = WORDS_FOR_SEPARATORS.get(value, value)
+        if len(sep) != 1:
+            self.fail(f"{value!r} is not one character, nor tab, space, comma or semicolon", param, ctx)
+        return sep
+
+
+def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what a CSV file does not say itself; the command gets it as `csv`."""
+
+    @wraps(command)
+    def with_format(
+        sep: str | None, missing: tuple[str, ...], no_header: bool, decimal: str | None, **params: Any
+    ) -> Any:
+        from sklar.table.csv_format import CsvFormat
+
+        return command(csv=CsvFormat(sep, missing, not no_header, decimal), **params)
+
+    for option in (
+        click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a CSV; default: read off it."),
+        click.option("--no-header", is_flag=True, help="A CSV without names: columns are x0, x1, ..."),
+        click.option("--missing", multiple=True, help="Cell of a CSV that is a missing value ('?'); may be repeated."),
+        click.option("--sep", type=Separator(), help="Separator of a CSV, also tab or space; default: read off it."),
+    ):
+        with_format = option(with_format)
+    return with_format
 
 
 class OneLineErrors(click.Group):
-    """A group whose known mistakes are one line on standard error."""
+    """A group whose known mistakes, and warnings, are one line on standard error."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn what the library raises about bad input into `error: ...`."""
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.simplefilter("always", UserWarning)
+                warnings.showwarning = _one_line_warning
+                return super().invoke(ctx)
         except (ValueError, TypeError, OSError, ImportError) as error:
             click.echo(f"error: {' '.join(str(error).split())}", err=True)
             ctx.exit(1)
         except KeyboardInterrupt:
             click.echo("interrupted: nothing was written", err=True)
             ctx.exit(130)
+
+
+def _one_line_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+    """What the library warns a user about; other warnings are for developers."""
+    if issubclass(category, UserWarning):
+        note(f"warning: {' '.join(str(message).split())}")
 
 
 def note(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
 from os import PathLike
 from pathlib import Path
@@ -22,11 +23,15 @@ from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.params import check_params
 from sklar.report.explorer import to_stderr, write_report
+from sklar.table.cells import said
 from sklar.table.schema import Schema, read_training_table
 from sklar.target import EncodedTarget
+from sklar.training.data import Trained
 from sklar.training.engine.runtime import resolve_device, spawn_seeds
 from sklar.training.honest.fit import train_honest
 from sklar.training.joint.fit import train_joint
+
+Train = Callable[..., Trained]  # parameters, data, task, k and a seed
 
 
 class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
@@ -40,6 +45,8 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
         Parameters
         ----------
         X : table, (n, d): numpy, pandas, polars or pyarrow; numbers, booleans, categories or text, also missing
+            A column without any value is never selected. Where a value is missing later, in a column that has all of
+            them here, the model is not shown that feature of that row, and never selects it.
             Or a sparse matrix of numbers (read as CSR), nothing in it missing.
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
         sample_weight : what each row counts, (n,), from 0; None is 1 for all
@@ -56,7 +63,7 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
-        train = {"honest": train_honest, "joint": train_joint}[self.objective]
+        train = self._training()
         trained = train(params, data, encoded.task, k, spawn_seeds(self.random_state, 1)[0])
         require_finite_weights(trained.model)
         fitted = FittedModel(
@@ -108,7 +115,7 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
         """Draw masks from the learned copula itself: bool (n_draws, n, d)."""
         rows = self._fitted.read(X)
         if not isinstance(n_draws, Integral) or n_draws < 1:
-            raise ValueError(f"n_draws must be a whole number from 1; got {n_draws!r}")
+            raise ValueError(f"n_draws must be a whole number from 1; got {said(n_draws)}")
         return self._fitted.draws(rows, int(n_draws), spawn_seeds(random_state, 1)[0])
 
     def transform(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
@@ -152,7 +159,7 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
 
         Parameters
         ----------
-        row : a 1-d array, a pandas Series (its columns by name, in any order), or a table of one row
+        row : a 1-d array, a pandas Series or a dict (columns by name, in any order), or a table of one row
         penalty, k : as in `select`
 
         Returns
@@ -217,36 +224,6 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
         """Write the fitted model to one file that `sklar.load` reads without running code."""
         write_fitted(path, self._fitted, self.get_params(deep=False))
 
-    def to_onnx(self, path: str | PathLike[str], *, penalty: float | None = None, k: int | None = None) -> None:
-        """Write scaling, mask and prediction as one ONNX graph, for runtimes without Python.
-
-        The graph has one price or number of features: the fitted one, or `penalty` or `k`, as in `select`.
-
-        Needs the package `onnx`: `pip install "sklar[onnx]"`. The answers are those of this estimator on the same
-        float32 rows, NaN and infinity apart. `sklar.export.onnx_export` has inputs, outputs and an example.
-        """
-        from sklar.export.onnx_export import write_onnx
-
-        write_onnx(self._fitted.at(penalty, k), path)
-
-    def to_shap(self, X: Any, label: Any = None) -> Any:
-        """The selections of rows as a `shap.Explanation`, for shap's plots.
-
-        Needs the package `shap`: `pip install "sklar[baselines]"`. These are not Shapley values: a feature's value is
-        what the prediction loses if that feature alone is hidden from the model's own predictor.
-
-        Parameters
-        ----------
-        X : rows
-        label : for classifiers, the class whose probability is explained
-            None is the second of two classes, and the predicted class of each row where there are more.
-
-        `sklar.export.shap_export` has the formula and an example.
-        """
-        from sklar.export.shap_export import shap_explanation
-
-        return shap_explanation(self._fitted, X, label)
-
     @property
     def n_models_(self) -> int:
         """How many models were trained; the parameter may have changed since."""
@@ -285,6 +262,10 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
         earlier = {name: value for name, value in vars(self).items() if name != "feature_names_in_"}
         self.__dict__ = earlier | learned
         return self
+
+    def _training(self) -> Train:
+        """What trains as the parameters say."""
+        return {"honest": train_honest, "joint": train_joint}[self.objective]
 
     # What subclasses fill in.
 

@@ -49,6 +49,7 @@ class CopulaParameters(DeclaredParams, BaseEstimator):
     batch_size: AtLeastTwo = 1000
     learning_rate: Positive | None = None
     weight_decay: NonNegative | None = None
+    dates: Literal["ordinal", "parts"] | None = None
     n_models: Count = 1
     n_folds: AtLeastTwo = 4
     validation_fraction: Share = 0.2

@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from sklar.estimators.base import CopulaEstimator
+from sklar.acquire import Acquisition, Ask, acquire, next_feature
+from sklar.estimators.base import CopulaEstimator, Train
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
 from sklar.params import Count, Interval, NonNegative
+from sklar.training.acquisition.fit import train_acquisition
 
 DEFAULT_K = 10
 
@@ -19,6 +21,7 @@ class CopulaRanker(CopulaEstimator):
     """What both rankers share."""
 
     k: Count | None = None
+    chooses_from: Literal["row", "shown"] = "row"
     max_excess: NonNegative | None = 0.01
     step_exponent: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.0
     correlation_strength: NonNegative = 1.0
@@ -26,7 +29,9 @@ class CopulaRanker(CopulaEstimator):
     def rank(self, X: Any, *, k: int | None = None) -> np.ndarray:
         """The k features that decide each row, best first, as column numbers: int (n, k).
 
-        A group of columns is one feature, and its first column stands for it. Any k up to that of `fit` can be asked.
+        A group of columns is one feature, and its first column stands for it. Features whose value is missing, and was
+        in no row of `fit`, are never selected: they come last where fewer than k others are left. Any k up to that of
+        `fit` can be asked.
         """
         fitted = self._fitted.at(k=k)
         return fitted.ranks(fitted.read(X))
@@ -46,6 +51,76 @@ class CopulaRanker(CopulaEstimator):
         fitted = self._fitted
         return fitted.places(fitted.read(X), level)
 
+    def next_feature(self, row: Any, costs: Any = None) -> str | None:
+        """Which feature to ask for next, given those values of a row that are not missing; None where none is.
+
+        For rankers with `chooses_from="shown"`.
+
+        Parameters
+        ----------
+        row : a 1-d array, a pandas Series, a table of one row, or a dict that may leave out what is not known
+        costs : dict of column to price, or one number a column; the largest gain for its price is asked for
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklar import CopulaRankerRegressor
+        >>> X = np.random.default_rng(0).standard_normal((300, 3))
+        >>> y = 3 * X[:, 1] + X[:, 0]
+        >>> ranker = CopulaRankerRegressor(k=2, chooses_from="shown", max_epochs=100, random_state=0).fit(X, y)
+        >>> ranker.next_feature({}), ranker.next_feature({"x1": 0.3})
+        ('x1', 'x0')
+        """
+        return next_feature(self._fitted, row, costs)
+
+    def acquire(
+        self,
+        row: Any,
+        *,
+        budget: float | None = None,
+        costs: Any = None,
+        confidence: float | None = None,
+        ask: Ask | None = None,
+    ) -> Acquisition:
+        """Ask for one feature of a row after the other until the prediction is sure enough or the budget is spent.
+
+        For rankers with `chooses_from="shown"`. At most k features are asked for.
+
+        Parameters
+        ----------
+        row : as for `next_feature`. Without `ask`, it holds the answers, and nothing is known at first; with `ask`, it
+            holds what is known already.
+        budget : what the features asked for may cost in all; None is no limit
+        costs : dict of column to price, or one number a column; None is 1 for all
+        confidence : of classifiers, the probability of the predicted class from which on nothing more is asked
+        ask : a function of a feature's name that returns its value
+
+        Returns
+        -------
+        Acquisition
+            prints as text; `to_dict()` gives the same as plain values
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklar import CopulaRankerRegressor
+        >>> X = np.random.default_rng(0).standard_normal((300, 3))
+        >>> y = 3 * X[:, 1] + X[:, 0]
+        >>> ranker = CopulaRankerRegressor(k=2, chooses_from="shown", max_epochs=100, random_state=0).fit(X, y)
+        >>> ranker.acquire(X[0]).features
+        ['x1', 'x0']
+        >>> ranker.acquire(X[0], budget=5, costs={"x1": 5}).spent
+        5.0
+        """
+        return acquire(self._fitted, row, budget=budget, costs=costs, confidence=confidence, ask=ask)
+
+    def _training(self) -> Train:
+        if self.chooses_from == "row":
+            return super()._training()
+        if self.objective != "honest" or self.n_models > 1:
+            raise ValueError("chooses_from='shown' needs objective='honest' and n_models=1")
+        return train_acquisition
+
     def _features_per_row(self, gates: Gates) -> int:
         d, n_forced = gates.n, 0 if gates.forced is None else int(gates.forced.sum())
         if self.k is not None and self.k > d:
@@ -63,6 +138,11 @@ class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
     ----------
     k : int or None
         Features a row; None is 10, or all where there are fewer.
+    chooses_from : "row" or "shown", default "row"
+        What the choice of a feature may depend on. "row": the whole row; the ranking answers which features decide it.
+        "shown": the values of the features before it in the ranking alone; the ranking is the order in which to ask
+        for them, it cannot say anything beyond the values it shows, and every prefix of it is a ranking of its own.
+        See `next_feature` and `acquire`.
     max_excess : float or None, default 0.01
         What the choice of features may say about the outcome beyond their values, in units of the loss (nats for
         classes), in honest training. A ranker sees the whole row; without this bound (None) it may show the features

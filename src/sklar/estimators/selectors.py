@@ -64,6 +64,9 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
         Always selected; never selected, nor read at all. One forced column forces its group.
     costs : dict of column to price, one number a column, or None
         The penalty of a feature is lambda times its price; 1 where none is given. A group has its dearest column's.
+    dates : "ordinal", "parts" or None
+        How columns of dates and times are read: as days since 1970-01-01, or also as season, weekday and hour (sine and
+        cosine of each), all behind one gate. None refuses them.
     class_weight : dict of class to weight, "balanced" or None
         What the rows of a class count; "balanced" makes all classes count the same.
     min_features : int, default 0

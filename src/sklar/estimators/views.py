@@ -1,7 +1,8 @@
-"""Views of a fitted model beyond its masks: effects of features, and rules over rows."""
+"""Views of a fitted model beyond its masks: effects of features, rules over rows, and forms for other tools."""
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklar.rules import Rules, rules
 
 
 class Views:
-    """What both selectors and rankers can be asked about many rows at once."""
+    """What selectors and rankers can be asked about many rows at once, and written as."""
 
     @property
     def _fitted(self) -> FittedModel:
@@ -66,6 +67,36 @@ class Views:
         """
         fitted = self._fitted.at(penalty, k)
         return rules(fitted, fitted.read(X), max_depth)
+
+    def to_onnx(self, path: str | PathLike[str], *, penalty: float | None = None, k: int | None = None) -> None:
+        """Write scaling, mask and prediction as one ONNX graph, for runtimes without Python.
+
+        The graph has one price or number of features: the fitted one, or `penalty` or `k`, as in `select`.
+
+        Needs the package `onnx`: `pip install "sklar[onnx]"`. The answers are those of this estimator on the same
+        float32 rows, NaN and infinity apart. `sklar.export.onnx_export` has inputs, outputs and an example.
+        """
+        from sklar.export.onnx_export import write_onnx
+
+        write_onnx(self._fitted.at(penalty, k), path)
+
+    def to_shap(self, X: Any, label: Any = None) -> Any:
+        """The selections of rows as a `shap.Explanation`, for shap's plots.
+
+        Needs the package `shap`: `pip install "sklar[baselines]"`. These are not Shapley values: a feature's value is
+        what the prediction loses if that feature alone is hidden from the model's own predictor.
+
+        Parameters
+        ----------
+        X : rows
+        label : for classifiers, the class whose probability is explained
+            None is the second of two classes, and the predicted class of each row where there are more.
+
+        `sklar.export.shap_export` has the formula and an example.
+        """
+        from sklar.export.shap_export import shap_explanation
+
+        return shap_explanation(self._fitted, X, label)
 
 
 def _number_of(label: Any, fitted: FittedModel) -> int | None:

@@ -12,6 +12,7 @@ import torch
 import sklar
 from sklar.export.storage import ModelFileError, read_model, write_model
 from sklar.fitted import FittedModel
+from sklar.model.acquisition_model import AcquisitionArchitecture, AcquisitionModel
 from sklar.model.ensemble import EnsembleArchitecture, EnsembleModel
 from sklar.model.gates import Gates
 from sklar.model.honest_model import HonestArchitecture, HonestModel
@@ -25,6 +26,7 @@ from sklar.target import Target
 NETWORKS: dict[str, tuple[type[Any], type[Any]]] = {
     "joint": (SelectionModel, Architecture),
     "honest": (HonestModel, HonestArchitecture),
+    "acquisition": (AcquisitionModel, AcquisitionArchitecture),
     "ensemble": (EnsembleModel, EnsembleArchitecture),
 }
 
@@ -67,7 +69,9 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
             "classes": None if target.classes is None else _array(target.classes),
             "centre": target.centre,
             "spread": target.spread,
+            "names": list(target.names),
         },
+        "missing_cells": list(fitted.missing_cells),
         "training": {"penalty": fitted.penalty, "path": fitted.path, "history": fitted.history},
     }
     write_model(path, tensors, metadata)
@@ -94,6 +98,7 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Fitt
         history=training["history"],
         device=device,
         priced=_network(tensors, metadata, "priced") if "priced" in metadata["architectures"] else None,
+        missing_cells=tuple(metadata["missing_cells"]),
     )
 
 
@@ -123,7 +128,7 @@ def _target(kept: dict[str, Any]) -> Target:
     classes = kept["classes"]
     if classes is not None:
         classes = np.array(classes["values"], dtype=np.dtype(classes["dtype"]))
-    return Target(kept["kind"], classes, kept["centre"], kept["spread"])
+    return Target(kept["kind"], classes, kept["centre"], kept["spread"], tuple(kept["names"]))
 
 
 def _array(values: np.ndarray) -> dict[str, Any]:

@@ -32,6 +32,7 @@ except ImportError as error:
 from sklar.atomic import replace_file
 from sklar.export.onnx_graph import Graph
 from sklar.fitted import FittedModel
+from sklar.model.acquisition_model import AcquisitionModel
 from sklar.model.ensemble import SHUT, EnsembleModel
 from sklar.model.honest_model import HonestModel
 from sklar.model.selection import GateModel, SelectionModel
@@ -59,7 +60,7 @@ def refuse_what_does_not_fit(fitted: FittedModel) -> None:
     """Raise for a model whose answers the graph could not equal."""
     a, kind = fitted.network.architecture, fitted.target.kind
     if not fitted.schema.encoding.is_plain:
-        raise ValueError("to_onnx takes tables of numbers; this model has text columns or missing values")
+        raise ValueError("to_onnx takes tables of numbers; this model has text columns, dates or missing values")
     present = [name for name in ("gate_of_input", "forced", "min_features") if getattr(a, name)]
     if present:
         raise ValueError(
@@ -67,6 +68,8 @@ def refuse_what_does_not_fit(fitted: FittedModel) -> None:
         )
     if kind not in ("classes", "values"):
         raise ValueError(f"to_onnx knows classes and values; this model predicts {kind}")
+    if isinstance(fitted.network, AcquisitionModel):
+        raise ValueError("to_onnx takes rankers with chooses_from='row'; this one asks feature after feature")
     if isinstance(fitted.network, EnsembleModel) and a.k is not None:
         raise ValueError("to_onnx takes a ranker of one model; with several, ties of mean places have no fixed order")
 

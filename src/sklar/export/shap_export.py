@@ -22,6 +22,7 @@ import numpy as np
 
 from sklar.effects import effects
 from sklar.fitted import FittedModel
+from sklar.table.cells import said
 from sklar.table.scaling import EVERY
 from sklar.table.sparse import dense
 
@@ -55,7 +56,7 @@ def _column(fitted: FittedModel, label: Any) -> int | None:
         raise ValueError(f"to_shap knows classes and values; this model predicts {target.kind}")
     if target.classes is None:
         if label is not None:
-            raise ValueError(f"a regressor has no classes; leave label out (got {label!r})")
+            raise ValueError(f"a regressor has no classes; leave label out (got {said(label)})")
         if n_outputs > 1:
             raise ValueError(f"to_shap explains one target; this model predicts {n_outputs}")
         return None
@@ -63,5 +64,7 @@ def _column(fitted: FittedModel, label: Any) -> int | None:
     if label is None:
         return 1 if len(classes) == 2 else None
     if label not in classes:
-        raise ValueError(f"label must be one of the model's classes ({', '.join(map(str, classes))}); got {label!r}")
+        raise ValueError(
+            f"label must be one of the model's classes ({', '.join(map(str, classes))}); got {said(label)}"
+        )
     return classes.index(label)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -100,6 +100,13 @@ class EnsembleModel(GateModel):
             own.load_state_dict(trained.state_dict())
         return ensemble, union
 
+    def withholding(self, gates: Tensor) -> Self:
+        """See `GateModel.withholding`; no member has anything to show there."""
+        other = super().withholding(gates)
+        members = [member.withholding(gates[..., columns]) for member, columns in self._parts()]
+        other._modules = {**self._modules, "members": nn.ModuleList(members)}
+        return other
+
     def scores(self, x: Tensor) -> Tensor:
         """The median score of a feature (of the lower half, where two are), or minus its mean place: (1, n, w)."""
         return self._combined(self._member_scores(x))
@@ -158,8 +165,8 @@ class EnsembleModel(GateModel):
 
     def _combined(self, scores: list[Tensor]) -> Tensor:
         if self.architecture.k is None:
-            return torch.stack(scores).median(0).values
-        return -torch.stack([places(s).to(s.dtype) for s in scores]).mean(0)
+            return self._without_withheld(torch.stack(scores).median(0).values)
+        return self._without_withheld(-torch.stack([places(s).to(s.dtype) for s in scores]).mean(0))
 
     def _member_scores(self, x: Tensor) -> list[Tensor]:
         return [

@@ -12,7 +12,6 @@ from torch.nn.functional import log_softmax
 
 from sklar.model.binary_mask import best_of_groups
 from sklar.model.covariance import Covariance, Independent, LowRank
-from sklar.model.gates import open_forced
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import Choice, ChoiceNet
 from sklar.model.selection import Architecture, GateModel
@@ -58,7 +57,7 @@ class HonestModel(GateModel):
 
     def scores(self, x: Tensor) -> Tensor:
         """ChoiceNet's scores."""
-        return open_forced(self.choice(x).scores, self.forced)
+        return self._settled(self.choice(x).scores)
 
     def covariance(self, choice: Choice) -> Covariance:
         """L L^T + I."""

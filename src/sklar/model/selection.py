@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -73,6 +73,7 @@ class GateModel(nn.Module):
     architecture: Architecture
     gate_of_input: Tensor | None
     forced: Tensor | None  # bool (d,)
+    withheld: Tensor | None = None  # bool (1, n, d): gates that are shut for the rows at hand, whatever their scores
 
     def __init__(self, architecture: Architecture) -> None:
         super().__init__()
@@ -81,6 +82,12 @@ class GateModel(nn.Module):
         forced = torch.isin(torch.arange(a.n_features), torch.tensor(a.forced)) if a.forced else None
         self.register_buffer("gate_of_input", of_input, persistent=False)
         self.register_buffer("forced", forced, persistent=False)
+
+    def withholding(self, gates: Tensor) -> Self:
+        """The same model, asked about rows of which some gates, bool (1, n, d), have nothing to show."""
+        other = copy.copy(self)
+        other.withheld = gates
+        return other
 
     def gates(self, x: Tensor) -> Choice:
         """Scores and the copula's parameters for the rows of x (R, n, D)."""
@@ -114,13 +121,19 @@ class GateModel(nn.Module):
         relaxed = topk_mask.relaxed_topk(keys, a.k, a.temperature, a.step_exponent)
         return binary_mask.straight_through(topk_mask.hard_topk(relaxed, a.k), relaxed)
 
+    def draw(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
+        """One mask a row, as `sample` draws it, without what is withheld: bool (*batch_shape, d)."""
+        mask = self.sample(choice, batch_shape, generator) > 0.5
+        return mask if self.withheld is None else mask & ~self.withheld
+
     def weights(self, scores: Tensor) -> Tensor:
         """In proportion to what the top-k mask draws features: like scores."""
         return topk_mask.sampling_weights(scores)
 
     def decide(self, scores: Tensor) -> Tensor:
         """The mask without noise: bool, like scores."""
-        return decided(scores, self.architecture.k, self.architecture.min_features)
+        mask = decided(scores, self.architecture.k, self.architecture.min_features)
+        return mask if self.withheld is None else mask & ~self.withheld
 
     def mask(self, x: Tensor) -> Tensor:
         """Which features decide the rows of x (1, n, D), without noise: bool (1, n, d)."""
@@ -143,6 +156,13 @@ class GateModel(nn.Module):
     def places(self, x: Tensor) -> Tensor:
         """The place that each model gives each feature, 1 the best: (models, n, d)."""
         return topk_mask.places(self.scores(x))
+
+    def _settled(self, scores: Tensor) -> Tensor:
+        """The scores with those of forced gates out of reach, and of withheld ones below all others."""
+        return self._without_withheld(open_forced(scores, self.forced))
+
+    def _without_withheld(self, scores: Tensor) -> Tensor:
+        return scores if self.withheld is None else scores.masked_fill(self.withheld, -torch.inf)
 
 
 def decided(scores: Tensor, k: int | Tensor | None, min_features: int = 0) -> Tensor:
@@ -242,7 +262,7 @@ class SelectionModel(GateModel):
         return model
 
     def _opened(self, choice: Choice) -> Choice:
-        return choice._replace(scores=open_forced(choice.scores, self.forced))
+        return choice._replace(scores=self._settled(choice.scores))
 
     @property
     def _low_rank_mask(self) -> bool:

@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from sklar.table.columns import Column, from_categories, from_objects, refuse_dates
+from sklar.table.columns import Column, from_categories, from_objects
 
 
 def adapt(X: Any) -> Table:
@@ -28,6 +28,8 @@ def adapt(X: Any) -> Table:
         return SparseTable(X)
     if isinstance(X, dict):
         return NamedColumns(X)
+    if nw.dependencies.is_polars_lazyframe(X):
+        X = X.collect()
     if nw.dependencies.is_into_dataframe(X):
         return Frame(X)
     return ArrayTable(X)
@@ -142,7 +144,7 @@ class NamedColumns(Table):
 
     def _column(self, name: str, values: np.ndarray) -> Column:
         if values.dtype.kind in "mM":
-            raise refuse_dates(name)
+            return Column(name, values, is_date=True)
         return from_objects(name, values) if values.dtype.kind in "OUS" else Column(name, values.astype(np.float64))
 
     def cells(self, j: int) -> Any:
@@ -220,7 +222,9 @@ def _is_number(series: Any) -> bool:
 def _frame_column(name: str, series: Any) -> Column:
     """A column by what its frame says it holds."""
     if series.dtype.is_temporal():
-        raise refuse_dates(name)
+        values = series.to_numpy()
+        values = values if values.dtype.kind in "mM" else np.fromiter(series.to_list(), dtype=object)
+        return Column(name, values, is_date=True)
     if series.dtype in (nw.Categorical, nw.Enum):
         return from_categories(name, series.to_list())
     if not _is_number(series):

@@ -15,6 +15,25 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str) else str(value)
 
 
+def said(value: Any) -> str:
+    """A value as Python spells it, without numpy's names for numbers: what a message says was given.
+
+    Examples
+    --------
+    >>> said(np.int64(0)), said({np.str_("a"): np.float64(0.5)}), said([np.bool_(True), "b"])
+    ('0', "{'a': 0.5}", "[True, 'b']")
+    """
+    return repr(_without_numpy(value))
+
+
+def _without_numpy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_without_numpy(key): _without_numpy(one) for key, one in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_without_numpy, value))
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def show_value(value: Any) -> str:
     """A cell for a person: four digits of a number.
 

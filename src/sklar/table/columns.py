@@ -5,32 +5,53 @@ Numbers and booleans become float64 with NaN where missing, everything else Pyth
 
 from __future__ import annotations
 
-import datetime
-import re
 from collections.abc import Iterable
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklar.table.cells import said
+from sklar.table.dates import DATES, are_iso_dates, days_of
+
 # A cell of text longer than this is a document or a mistake, not a category.
 LONGEST_TEXT = 2**17
 NUMBERS = (Real, np.number, np.bool_)
-DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
-ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?$")
-DATE_HINT = "sklar does not read dates: turn it into numbers first (days since a day, month, weekday, hour)"
+# As many different texts, each in one row alone, are names of rows.
+LEAST_IDS = 20
 
 
 class Column(NamedTuple):
-    """One column: float64 (NaN is missing), or objects (None is missing) where it holds categories."""
+    """One column: float64 (NaN is missing), or objects (None is missing) where it holds categories; or dates."""
 
     name: str
     values: np.ndarray
+    is_date: bool = False  # of any kind, also as text that can be read as nothing else
 
     @property
     def is_text(self) -> bool:
         """Whether it holds categories."""
-        return self.values.dtype == object
+        return self.values.dtype == object and not self.is_date
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all of it is missing."""
+        return all(value is None for value in self.values) if self.is_text else bool(np.isnan(self.numbers()).all())
+
+    def numbers(self) -> np.ndarray:
+        """What it holds as float64, dates as days (NaN is missing)."""
+        return days_of(self.name, self.values) if self.is_date else self.values
+
+    def names_rows(self) -> str | None:
+        """What makes it look like a name of rows, which nothing can be learned from; None: nothing."""
+        if self.is_text:
+            present = [value for value in self.values if value is not None]
+            return "another text in every row" if len(set(present)) == len(present) >= LEAST_IDS else None
+        if self.is_date or len(self.values) < LEAST_IDS:
+            return None
+        steps = np.diff(self.values)  # a step of more than 1 is a row that was left out
+        counts = (steps >= 1).all() and (steps == np.round(steps)).all() and (steps == 1).mean() > 0.5
+        return "the number of the row" if counts else None
 
 
 def from_objects(name: str, values: Iterable[Any]) -> Column:
@@ -44,7 +65,7 @@ def from_objects(name: str, values: Iterable[Any]) -> Column:
     values = np.fromiter(values, dtype=object)
     kinds = {kind: _kind_of(kind) for kind in set(map(type, values))}
     if "date" in kinds.values():
-        raise refuse_dates(name)
+        return Column(name, values, is_date=True)
     for kind, what in kinds.items():
         if what == "unknown":
             raise TypeError(f"column {name!r}: the argument must be a string or a real number, not {kind.__name__!r}")
@@ -62,12 +83,10 @@ def from_objects(name: str, values: Iterable[Any]) -> Column:
         else:
             text = next(i for i, v in enumerate(values) if kinds[type(v)] == "text")
             raise ValueError(
-                f"column {name!r} mixes text ({_short(values[text])} in row {text}) and numbers ({value!r} in row "
+                f"column {name!r} mixes text ({_short(values[text])} in row {text}) and numbers ({said(value)} in row "
                 f"{row}); make it one or the other"
             )
-    if all(value is None or ISO_DATE.match(value) for value in values):
-        raise ValueError(f"column {name!r} holds dates as text; {DATE_HINT}")
-    return Column(name, values)
+    return Column(name, values, is_date=are_iso_dates(values))
 
 
 def from_categories(name: str, values: Iterable[Any]) -> Column:
@@ -84,17 +103,11 @@ def from_categories(name: str, values: Iterable[Any]) -> Column:
     present = set(cells) - {None}
     kinds = {_kind_of(type(value)) for value in present}
     if not kinds <= {"text", "number"}:
-        hint = DATE_HINT if "date" in kinds else "categories must be text, numbers or booleans"
-        raise ValueError(f"column {name!r} has categories of another kind; {hint}")
+        raise ValueError(f"column {name!r} has categories of another kind; they must be text, numbers or booleans")
     if "text" in kinds:
         from_objects(name, sorted(present, key=str))
     plain = {value: value.item() for value in present if isinstance(value, np.generic)}
     return Column(name, np.array([*(plain.get(value, value) for value in cells), None], dtype=object)[:-1])
-
-
-def refuse_dates(name: str) -> ValueError:
-    """The error for a column of dates."""
-    return ValueError(f"column {name!r} holds dates; {DATE_HINT}")
 
 
 def _kind_of(kind: type) -> str:

@@ -2,15 +2,18 @@
 
     number                         (x - centre) / spread
     number, some missing in fit    the same, 0 where missing; and 1 where missing
+    date (dates="parts")           the same of its days, and six of its cycles (see `dates`)
     categories                     one input a category seen in fit, 1 / spread where the row has it;
                                    the rarest beyond `MOST_CATEGORIES` share one, and "missing" has its own if seen
 
 The spread of a categorical column makes its inputs together vary as much as a column of numbers does. Nothing is
 imputed: a missing value is a state of its own, which a model may find informative. A category that fit never saw is
-"other": the input that the rare ones share, or, where none were pooled, none of the inputs. A missing number in a
-column that had none in fit is an error.
+"other": the input that the rare ones share, or, where none were pooled, none of the inputs. A value that is missing in
+a column that had none missing in fit is unknown to the model: its inputs are 0, and its gate is shut (`absent`). A
+column without any value in fit has no categories, and no gate.
 
-Between table and inputs stand *rows*: float64 (n, d), numbers as they are, categories as codes, missing as NaN.
+Between table and inputs stand *rows*: float64 (n, d), numbers as they are, categories as codes, dates as days, missing
+as NaN.
 """
 
 from __future__ import annotations
@@ -23,7 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from sklar.table.cells import said
 from sklar.table.columns import Column
+from sklar.table.dates import N_CYCLES, cycles
 from sklar.table.scaling import EVERY, Scaling, require_finite
 
 # A column with more categories keeps this many of the most frequent; the others become one.
@@ -37,14 +42,19 @@ States = tuple[Any, ...]  # the categories of one column: text, numbers or boole
 class Categories(NamedTuple):
     """The categories of a table's columns."""
 
-    of_column: tuple[States | None, ...]  # None: numbers
+    of_column: tuple[States | None, ...]  # None: numbers; (): no value in any row
     pooled: np.ndarray  # bool (d,): there are more than these
+    dates: np.ndarray  # bool (d,): numbers that are days
 
 
 def learn_categories(columns: list[Column]) -> tuple[Categories, np.ndarray]:
     """The categories of a table's columns, and its rows."""
     found = [_frequent(column) if column.is_text else (None, False) for column in columns]
-    categories = Categories(tuple(kept for kept, _ in found), np.array([rest for _, rest in found], dtype=bool))
+    categories = Categories(
+        tuple(kept for kept, _ in found),
+        np.array([rest for _, rest in found], dtype=bool),
+        np.array([column.is_date for column in columns], dtype=bool),
+    )
     return categories, _codes(columns, categories.of_column)
 
 
@@ -56,22 +66,31 @@ class Encoding:
     missing: np.ndarray  # bool (d,): fit saw a missing value
     categories: tuple[States | None, ...]  # of each column; None: numbers
     pooled: np.ndarray  # bool (d,): categories beyond these are one input
+    dates: np.ndarray  # bool (d,): numbers that are days
+    with_cycles: bool = False  # dates are season, weekday and hour too
 
     @classmethod
-    def of(cls, rows: Any, names: list[str], found: Categories | None = None) -> Encoding:
+    def of(cls, rows: Any, names: list[str], found: Categories | None = None, with_cycles: bool = False) -> Encoding:
         """The encoding of rows, NaN where missing; no categories were `found` where all columns are numbers."""
-        d = rows.shape[1]
-        require_finite(rows, names, missing=np.ones(d, dtype=bool))  # all may miss values, but not of a sparse table
-        scaling = Scaling.of(rows, names)
-        categories, pooled = found or Categories((None,) * d, np.zeros(d, dtype=bool))
+        d, missing = rows.shape[1], _holds_nan(rows)
+        require_finite(rows, names, missing=True)
+        empty = [j for j in np.flatnonzero(missing).tolist() if np.isnan(rows[:, j]).all()]
+        scaling = Scaling.of(rows, names, empty)
+        of_column, pooled, dates = found or Categories((None,) * d, np.zeros(d, dtype=bool), np.zeros(d, dtype=bool))
+        categories = tuple(() if j in empty else kept for j, kept in enumerate(of_column)) if empty else of_column
         for j in np.flatnonzero([kept is not None for kept in categories]):
             scaling.centre[j], scaling.spread[j] = 0.0, _spread_of_codes(rows[:, j])
-        return cls(scaling, _holds_nan(rows), categories, pooled)
+        return cls(scaling, missing, categories, pooled, dates, with_cycles)
 
     @cached_property
     def is_plain(self) -> bool:
-        """Whether every column is one input."""
-        return not self.missing.any() and all(kept is None for kept in self.categories)
+        """Whether every column is one input, a number as it is."""
+        return not self.missing.any() and not self.dates.any() and all(kept is None for kept in self.categories)
+
+    @property
+    def empty(self) -> list[int]:
+        """The columns that had no value in any row of fit."""
+        return [j for j, kept in enumerate(self.categories) if kept == ()]
 
     @property
     def has_text(self) -> bool:
@@ -81,28 +100,26 @@ class Encoding:
     def widths(self) -> np.ndarray:
         """Inputs of each column: (d,)."""
         states = np.array([1 if kept is None else len(kept) for kept in self.categories], dtype=np.intp)
-        return states + self.pooled + self.missing
+        return states + self.pooled + self.missing + N_CYCLES * (self.dates & self.with_cycles)
+
+    def absent(self, rows: np.ndarray, columns: slice | np.ndarray = EVERY) -> np.ndarray | None:
+        """Where rows (n, w) of these columns miss a value, and fit never did: bool (n, w); None where nowhere."""
+        if not np.issubdtype(rows.dtype, np.floating):
+            return None
+        absent = np.isnan(rows) & ~self.missing[columns]
+        return absent if absent.any() else None
 
     def rows(self, columns: list[Column]) -> np.ndarray:
         """A table's rows, as its columns were in fit."""
-        for column, kept in zip(columns, self.categories, strict=True):
-            if column.is_text and kept is None:
-                raise ValueError(
-                    f"column {column.name!r} held numbers in fit, and holds text here: {column.values[0]!r}"
-                )
-            if not column.is_text and kept and isinstance(kept[0], str) and not np.isnan(column.values).all():
-                raise ValueError(f"column {column.name!r} held text in fit, and holds numbers here")
+        columns = [_as_in_fit(*one) for one in zip(columns, self.categories, self.dates, strict=True)]
         return _codes(columns, self.categories)
-
-    def require_known(self, rows: Any, names: list[str], columns: slice | np.ndarray = EVERY) -> None:
-        """Raise, naming the first of these columns that holds infinity, or a missing number where fit saw none."""
-        may_miss = self.missing | np.array([kept is not None for kept in self.categories])
-        require_finite(rows, names, columns, may_miss)
 
     def apply(self, rows: np.ndarray, columns: slice | np.ndarray = EVERY) -> np.ndarray:
         """The inputs of rows (n, w) that hold these columns alone, column by column: float64 (n, W)."""
         if self.is_plain:
-            return self.scaling.apply(rows, columns)
+            scaled = self.scaling.apply(rows, columns)
+            np.copyto(scaled, 0.0, where=np.isnan(scaled))
+            return scaled
         widths = self.widths()[columns]
         starts = np.concatenate([[0], np.cumsum(widths)])
         result = np.zeros((len(rows), starts[-1]))
@@ -118,6 +135,8 @@ class Encoding:
             states = len(self.categories[j] or ()) + self.pooled[j]
             seen = np.flatnonzero(~absent[:, place] & (rows[:, place] < states))
             result[seen, start + rows[seen, place].astype(np.intp)] = 1 / self.scaling.spread[j]
+        for place in np.flatnonzero(self.dates[index] & self.with_cycles):
+            result[:, starts[place] + 1 : starts[place] + 1 + N_CYCLES] = cycles(rows[:, place])
         for place in np.flatnonzero(self.missing[index]):
             size = 1.0 if is_number[place] else 1 / self.scaling.spread[index[place]]
             result[:, starts[place + 1] - 1] = absent[:, place] * size
@@ -143,24 +162,40 @@ class Encoding:
             "missing": self.missing.tolist(),
             "pooled": self.pooled.tolist(),
             "categories": [None if kept is None else list(kept) for kept in self.categories],
+            "dates": self.dates.tolist(),
+            "with_cycles": self.with_cycles,
         }
 
     @classmethod
     def from_dict(cls, scaling: Scaling, kept: dict[str, Any] | None) -> Encoding:
         """What `to_dict` gave; None is a table of plain numbers."""
         d = len(scaling.centre)
-        kept = kept or {"missing": [False] * d, "pooled": [False] * d, "categories": [None] * d}
+        no = [False] * d
+        kept = kept or {"missing": no, "pooled": no, "categories": [None] * d, "dates": no, "with_cycles": False}
         categories = tuple(None if values is None else tuple(values) for values in kept["categories"])
-        return cls(scaling, np.array(kept["missing"], dtype=bool), categories, np.array(kept["pooled"], dtype=bool))
+        missing, pooled, dates = (np.array(kept[name], dtype=bool) for name in ("missing", "pooled", "dates"))
+        return cls(scaling, missing, categories, pooled, dates, bool(kept["with_cycles"]))
 
 
 def _frequent(column: Column) -> tuple[States, bool]:
     """The categories to keep, sorted, and whether others are left."""
     counts = Counter(value for value in column.values if value is not None)
-    if not counts:
-        raise ValueError(f"column {column.name!r} has no value in any row; leave it out")
     kept = sorted(counts, key=lambda value: (-counts[value], str(value)))[:MOST_CATEGORIES]
     return tuple(sorted(kept, key=str)), len(counts) > len(kept)
+
+
+def _as_in_fit(column: Column, kept: States | None, is_date: bool) -> Column:
+    """A column as one of the kind that it was in fit; raises where it cannot be."""
+    if column.is_date and kept is not None and column.values.dtype == object:
+        column = Column(column.name, column.values)  # categories, of which those here look like dates
+    if kept == () or column.is_empty:
+        return column
+    here = "dates" if column.is_date else "text" if column.is_text else "numbers"
+    before = "dates" if is_date else "numbers" if kept is None else "text" if isinstance(kept[0], str) else here
+    if here != before and not (here == "text" and kept is not None):
+        example = f": {said(column.values[0])}" if here == "text" else ""
+        raise ValueError(f"column {column.name!r} held {before} in fit, and holds {here} here{example}")
+    return column
 
 
 def _codes(columns: list[Column], categories: tuple[States | None, ...]) -> np.ndarray:
@@ -168,12 +203,12 @@ def _codes(columns: list[Column], categories: tuple[States | None, ...]) -> np.n
     rows = np.empty((len(columns[0].values) if columns else 0, len(columns)))
     for j, (column, kept) in enumerate(zip(columns, categories, strict=True)):
         if kept is None:
-            rows[:, j] = column.values
+            rows[:, j] = np.nan if column.is_text else column.numbers()
             continue
         code = {**{value: float(number) for number, value in enumerate(kept)}, None: np.nan}
         for number, value in enumerate(kept):  # as a CSV spells a number or a truth value
             code.setdefault(str(value), float(number))
-        values = column.values if column.is_text else (None if v != v else v for v in column.values.tolist())
+        values = column.values if column.is_text else (None if v != v else v for v in column.numbers().tolist())
         rows[:, j] = np.fromiter((code.get(value, len(kept)) for value in values), dtype=np.float64)
     return rows
 

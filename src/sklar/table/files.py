@@ -5,28 +5,22 @@ A mistake names its column or line.
 
 from __future__ import annotations
 
-import csv
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+import re
+import sys
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
-from sklar.atomic import replacing
+from sklar.atomic import replacing, require_replaceable
+from sklar.table.csv_files import STANDARD, read_csv, refuse_repeated, write_csv, write_lines
+from sklar.table.csv_format import DECIMAL_COMMA, MISSING, CsvFormat, TableError, is_number
 
-FORMATS = (".csv", ".parquet", ".arrow", ".feather")
-# In a column of numbers these cells are missing; in a column of text only an empty cell is.
-MISSING = frozenset(("", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "NaN", "nan"))
-LONGEST_CELL = 2**17  # characters of a CSV cell; a longer one is a broken quote, or no table
-LONGEST_LINE = 2**26
+CSV, TYPED = (".csv", ".tsv", ".txt", ".data"), (".parquet", ".arrow", ".feather")
 # Kinds of SQL statements that give a table; the others give nothing, or a count.
 ANSWERING = ("SELECT", "MULTI", "CALL", "PRAGMA")
-
-
-class TableError(ValueError):
-    """A file that is not the table it should be; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +30,11 @@ class Table:
     source: str
     columns: dict[str, np.ndarray]
     is_typed: bool = False  # the file says what is text; a CSV does not
+
+    @property
+    def n_rows(self) -> int:
+        """Of every column."""
+        return len(next(iter(self.columns.values()), ()))
 
     def column(self, name: str) -> np.ndarray:
         """One column; an unknown name lists the known ones."""
@@ -56,33 +55,47 @@ class Table:
             if cells.dtype != object:
                 continue
             chosen[name] = np.array([cell if cell.strip() else None for cell in cells], dtype=object)
-            number = next((i for i, cell in enumerate(cells) if cell.strip() not in MISSING and _is_number(cell)), None)
-            if number is not None and name not in text:
-                odd = next(i for i, cell in enumerate(cells) if cell.strip() not in MISSING and not _is_number(cell))
-                raise TableError(
-                    f"{self.source}: column {name!r} mixes numbers ({cells[number]!r} in row {number}) and text "
-                    f"({cells[odd][:40]!r} in row {odd}); correct it, or say --text {name} to take all of it as text"
-                )
+            if name not in text:
+                self._refuse_mixed(name, cells)
         return chosen
+
+    def _refuse_mixed(self, name: str, cells: np.ndarray) -> None:
+        """Raise for a column of both numbers and text."""
+        present = [(row, cell) for row, cell in enumerate(cells) if cell.strip() not in MISSING]
+        number = next(((row, cell) for row, cell in present if is_number(cell)), None)
+        if number is None:
+            return
+        odd = [(row, cell) for row, cell in present if not is_number(cell)]
+        (row, cell), kinds = odd[0], {cell.strip() for _, cell in odd}
+        hint = f"say --missing {cell.strip()!r} if that is a missing value, " if len(kinds) == 1 else ""
+        hint = "say --decimal , if these are decimal commas, " if all(map(DECIMAL_COMMA.match, kinds)) else hint
+        raise TableError(
+            f"{self.source}: column {name!r} mixes numbers ({number[1]!r} in row {number[0]}) and text "
+            f"({cell[:40]!r} in row {row}); {hint}correct it, or say --text {name} to take all of it as text"
+        )
 
     def matrix(self, names: Sequence[str]) -> np.ndarray:
         """Some columns as numbers: float (n, d)."""
         for name in names:
             values = self.column(name)
             if not (np.issubdtype(values.dtype, np.number) or values.dtype == bool):
-                example = next((v for v in values if not _is_number(v)), values[0])
+                example = next((v for v in values if not is_number(v)), values[0])
                 raise TableError(f"{self.source}: column {name!r} is not numeric (it holds {example!r})")
         return np.column_stack([self.columns[name] for name in names]).astype(np.float64)
 
 
-def read_table(path: str | Path, text: Collection[str] = (), sql: str | None = None) -> Table:
-    """Read a .csv (with a header), .parquet, .arrow or .feather file, or what a query makes of one.
+def read_table(
+    path: str | Path, text: Collection[str] = (), sql: str | None = None, csv: CsvFormat | None = None
+) -> Table:
+    """Read a CSV, Parquet or Arrow file, or what a query makes of one.
 
     Parameters
     ----------
-    path : the file; with `sql`, also a DuckDB database, or ":memory:" where the query names its own files
+    path : the file; "-" is a CSV from standard input; with `sql`, also a DuckDB database, or ":memory:" where the query
+        names its own files
     text : columns of a CSV that are text even where they look like numbers
     sql : a DuckDB query, in which `data` is the file
+    csv : what a CSV file does not say itself
 
     Examples
     --------
@@ -97,130 +110,70 @@ def read_table(path: str | Path, text: Collection[str] = (), sql: str | None = N
     path = Path(path)
     if sql is not None:
         return _with_rows(Table(str(path), _query(path, sql), is_typed=True))
-    suffix = _format_of(path)
+    is_typed = _format_of(path) in TYPED
+    if str(path) == STANDARD:
+        return _with_rows(Table("standard input", read_csv(path, text, csv)))
     if not path.is_file():
         raise TableError(f"{path}: no such file")
-    columns = _read_csv(path, text) if suffix == ".csv" else _read_arrow(path)
-    return _with_rows(Table(str(path), columns, is_typed=suffix != ".csv"))
+    return _with_rows(Table(str(path), _read_arrow(path) if is_typed else read_csv(path, text, csv), is_typed))
 
 
 def _with_rows(table: Table) -> Table:
-    if not table.columns or not len(next(iter(table.columns.values()))):
+    if not table.n_rows:
         raise TableError(f"{table.source} has no rows")
     return table
 
 
 def write_table(path: str | Path, columns: dict[str, np.ndarray]) -> None:
-    """Write named columns as .csv or .parquet, by the file's ending; whole, or what was there before stays."""
+    """Write named columns as CSV, Parquet or Arrow, by the file's ending; whole, or what was there before stays.
+
+    "-" is standard output, as CSV.
+    """
     path = Path(path)
-    write = {".csv": _write_csv, ".parquet": _write_parquet}.get(_format_of(path), _write_feather)
+    kind = _format_of(path)
+    if str(path) == STANDARD:
+        write_lines(sys.stdout, columns)
+        return
     with replacing(path) as part:
-        write(part, columns)
+        if kind in CSV:
+            write_csv(part, path.name, columns)
+        else:
+            {".parquet": _write_parquet}.get(kind, _write_feather)(part, columns)
 
 
 def require_writable(path: str | Path, *inputs: str | Path) -> None:
     """Raise now if `path` cannot be written, or is one of the files that are read, rather than after hours of work."""
     path = Path(path)
-    for given in map(Path, inputs):
-        if given.exists() and path.exists() and path.samefile(given):
-            raise TableError(f"cannot write {path}: it is the file that is read; name another")
-    folder = path.parent
-    if not folder.is_dir():
-        raise TableError(f"cannot write {path}: {folder} is not a folder")
-    if path.is_dir():
-        raise TableError(f"cannot write {path}: it is a folder")
+    if str(path) == STANDARD:
+        return
     try:
-        existed = path.exists()
-        path.open("ab").close()
-        if not existed:
-            path.unlink()
+        for given in map(Path, inputs):
+            if given.exists() and path.exists() and path.samefile(given):
+                raise TableError(f"cannot write {path}: it is the file that is read; name another")
+        if not path.parent.is_dir():
+            raise TableError(f"cannot write {path}: {path.parent} is not a folder")
+        if path.is_dir():
+            raise TableError(f"cannot write {path}: it is a folder")
+        require_replaceable(path)
     except OSError as error:
         raise TableError(f"cannot write {path}: {error.strerror}") from error
 
 
 def require_format(path: str | Path) -> None:
     """Raise unless the file's ending is one that can be written."""
-    if _format_of(Path(path)) != ".csv":
+    if _format_of(Path(path)) in TYPED:
         _arrow()
 
 
 def _format_of(path: Path) -> str:
-    if path.suffix.lower() not in FORMATS:
-        raise TableError(f"{path}: the ending must be .csv or .parquet (or .arrow, .feather)")
-    return path.suffix.lower()
-
-
-def _read_csv(path: Path, text: Collection[str]) -> dict[str, np.ndarray]:
-    before = csv.field_size_limit(LONGEST_CELL)
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(_bounded_lines(path, file))
-            header = next(reader, [])
-            rows = []
-            for row in reader:
-                if not row:  # a blank line
-                    continue
-                if len(row) != len(header):
-                    raise TableError(
-                        f"{path}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}"
-                    )
-                rows.append(row)
-    except csv.Error as error:
-        if "field limit" in str(error):
-            where = f"{path}, line {reader.line_num}"
-            raise TableError(f"{where}: a cell of more than {LONGEST_CELL} characters (a missing quote?)") from error
-        raise TableError(f"{path}: not a CSV file in UTF-8 ({error})") from error
-    except UnicodeDecodeError as error:
-        raise TableError(f"{path}: not a CSV file in UTF-8 ({error})") from error
-    finally:
-        csv.field_size_limit(before)
-    _refuse_repeated(path, header)
-    return {
-        name: np.array(cells, dtype=object) if name in text else _typed(cells)
-        for name, cells in zip(header, zip(*rows, strict=True), strict=False)
-    }
-
-
-def _bounded_lines(path: Path, file: TextIO) -> Iterator[str]:
-    """The lines of a file, none read further than a line can be."""
-    number = 0
-    while line := file.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            raise TableError(f"{path}, line {number}: longer than {LONGEST_LINE} characters")
-        yield line
-
-
-def _write_csv(path: Path, columns: dict[str, np.ndarray]) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
-
-
-def _refuse_repeated(path: Path, names: Sequence[str]) -> None:
-    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
-    if repeated:
-        raise TableError(f"{path}: column {repeated[0]!r} stands in the header more than once")
-
-
-def _typed(cells: Sequence[str]) -> np.ndarray:
-    """Integers if all cells are, else floats with missing cells as NaN, else text."""
-    floats = ["nan" if cell.strip() in MISSING else cell for cell in cells]
-    for kind, values in ((np.int64, cells), (np.float64, floats)):
-        try:
-            return np.array(values, dtype=kind)
-        except (ValueError, OverflowError):
-            continue
-    return np.array(cells, dtype=object)
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+    """A file's ending, without .gz of a CSV; standard input and output are CSV."""
+    if str(path) == STANDARD:
+        return ".csv"
+    packed = path.suffix.lower() == ".gz"
+    ending = (path.with_suffix("") if packed else path).suffix.lower()
+    if ending not in (CSV if packed else CSV + TYPED):
+        raise TableError(f"{path}: the ending must be .csv or .parquet (or .tsv, .arrow, .feather; .csv.gz, .tsv.gz)")
+    return ending
 
 
 def _read_arrow(path: Path) -> dict[str, np.ndarray]:
@@ -235,7 +188,7 @@ def _read_arrow(path: Path) -> dict[str, np.ndarray]:
                 table = arrow.ipc.open_file(file).read_all()
     except (arrow.ArrowException, OSError) as error:
         raise TableError(f"{path}: not {'a Parquet' if what == 'Parquet' else 'an Arrow'} file ({error})") from error
-    _refuse_repeated(path, table.column_names)
+    refuse_repeated(path, table.column_names)
     return _numpy_columns(table)
 
 
@@ -250,14 +203,13 @@ def _query(path: Path, sql: str) -> dict[str, np.ndarray]:
         import duckdb
     except ImportError as error:
         raise TableError('--sql needs duckdb: pip install "sklar[sql]"') from error
-    is_table = path.suffix.lower() in (".csv", ".parquet")
+    is_table = path.suffix.lower() in (".csv", ".tsv", ".parquet") or ".gz" in path.suffixes[-1:]
     if str(path) != ":memory:" and not path.is_file():
         raise TableError(f"{path}: no such file")
     try:
         with duckdb.connect(":memory:" if is_table else str(path), read_only=not is_table and path.is_file()) as base:
             if is_table:
-                quoted = str(path).replace("'", "''")
-                base.execute(f"create view data as select * from '{quoted}'")
+                base.execute(f"create view data as select * from {_as_one_file(path)}")
             kinds = [statement.type.name for statement in base.extract_statements(sql)]
             answer = base.sql(sql) if kinds and kinds[-1] in ANSWERING else None
             if answer is None:
@@ -265,8 +217,14 @@ def _query(path: Path, sql: str) -> dict[str, np.ndarray]:
             table = answer.to_arrow_table()
     except duckdb.Error as error:
         raise TableError(f"{path}: the query failed ({error})") from error
-    _refuse_repeated(path, table.column_names)
+    refuse_repeated(path, table.column_names)
     return _numpy_columns(table)
+
+
+def _as_one_file(path: Path) -> str:
+    """A file's name in SQL, in which DuckDB reads `*`, `?` and brackets as patterns of many names unless bracketed."""
+    name = re.sub(r"[*?\[]", r"[\g<0>]", str(path)).replace("'", "''")
+    return f"'{name}'"
 
 
 def _write_parquet(path: Path, columns: dict[str, np.ndarray]) -> None:

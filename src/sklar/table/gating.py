@@ -6,7 +6,7 @@ forbidden columns have none, and no network ever reads them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from sklar.model.gates import Gates
+from sklar.table.cells import said
 
 
 @dataclass(frozen=True)
@@ -26,19 +27,26 @@ class Gating:
     gates: Gates
 
     @classmethod
-    def of(cls, params: dict[str, Any], names: list[str], widths: np.ndarray) -> Gating:
-        """The gates of a table with these names and so many inputs per column, as an estimator's parameters say."""
+    def of(cls, params: dict[str, Any], names: list[str], widths: np.ndarray, empty: Sequence[int] = ()) -> Gating:
+        """The gates of a table with these names and so many inputs per column, as an estimator's parameters say.
+
+        Columns that are `empty`, without any value, have no gate either.
+        """
         forbidden = _columns(params.get("forbidden"), names, "forbidden")
         forced = _columns(params.get("forced"), names, "forced")
         both = sorted(set(forced) & set(forbidden))
         if both:
             raise ValueError(f"column {names[both[0]]!r} is both forced and forbidden")
+        blank = sorted(set(forced) & set(empty))
+        if blank:
+            raise ValueError(f"column {names[blank[0]]!r} is forced, but has no value in any row")
         first = np.arange(len(names))  # a gate is identified by its first column
         for group in _groups(params.get("groups"), names):
             first[group] = min(group)
-        usable = np.setdiff1d(np.arange(len(names)), forbidden)
+        usable = np.setdiff1d(np.arange(len(names)), [*forbidden, *empty])
         if not len(usable):
-            raise ValueError("every column is forbidden; nothing is left to select")
+            why = "forbidden, or without any value" if empty else "forbidden"
+            raise ValueError(f"every column is {why}; nothing is left to select")
         columns = usable[np.argsort(first[usable], kind="stable")]
         _, gate = np.unique(first[columns], return_inverse=True)
         n = int(gate[-1]) + 1
@@ -46,6 +54,12 @@ class Gating:
         np.maximum.at(price, gate, _costs(params.get("costs"), names)[columns])
         is_forced = sorted(set(gate[np.isin(columns, forced)].tolist()))
         return cls(columns, gate, Gates.of(n, np.repeat(gate, widths[columns]).tolist(), is_forced, price.tolist()))
+
+    def prices(self, costs: Any, names: list[str]) -> np.ndarray:
+        """What each gate costs, as its dearest column: (gates,)."""
+        price = np.zeros(self.gates.n)
+        np.maximum.at(price, self.gate_of_column, _costs(costs, names)[self.columns])
+        return price
 
     def only(self, keep: np.ndarray) -> Gating:
         """The gates `keep` (w,), ascending, and their columns alone."""
@@ -64,14 +78,14 @@ def _column(column: Any, names: list[str], param: str) -> int:
     if isinstance(number, Integral) and not isinstance(number, bool) and -len(names) <= int(number) < len(names):
         return int(number) % len(names)
     known = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-    raise ValueError(f"{param}: there is no column {column!r}; there are {known}")
+    raise ValueError(f"{param}: there is no column {said(column)}; there are {known}")
 
 
 def _columns(given: Any, names: list[str], param: str) -> list[int]:
     if given is None:
         return []
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise ValueError(f"{param} must be a list of columns, by name or number; got {given!r}")
+        raise ValueError(f"{param} must be a list of columns, by name or number; got {said(given)}")
     return sorted({_column(column, names, param) for column in given})
 
 
@@ -98,6 +112,6 @@ def _costs(given: Any, names: list[str]) -> np.ndarray:
         given = dict(enumerate(values))
     for column, price in given.items():
         if not isinstance(price, Real) or not 0 <= float(price) < np.inf:
-            raise ValueError(f"costs must be numbers from 0; got {price!r} for column {column!r}")
+            raise ValueError(f"costs must be numbers from 0; got {said(price)} for column {said(column)}")
         cost[_column(column, names, "costs")] = price
     return cost

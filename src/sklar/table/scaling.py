@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,14 +25,17 @@ class Scaling:
     spread: np.ndarray  # (d,)
 
     @classmethod
-    def of(cls, X: Any, names: list[str]) -> Scaling:
-        """The scaling of a table, dense or sparse; constant columns become 0, and NaN (of a dense one) is missing."""
+    def of(cls, X: Any, names: list[str], empty: Collection[int] = ()) -> Scaling:
+        """The scaling of a table, dense or sparse; constant columns become 0, and NaN (of a dense one) is missing.
+
+        Columns that are `empty` have no scale.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
             centre, spread = _moments_by_rows(X) if is_mapped(X) else _moments_by_columns(X)
         for j in () if sparse.issparse(X) else np.flatnonzero(np.isnan(centre)):
             values = X[~np.isnan(X[:, j]), j]
-            if not len(values):
-                raise ValueError(f"column {names[j]!r} has no value in any row; leave it out")
+            if j in empty:
+                values = np.zeros(1)
             with np.errstate(over="ignore", invalid="ignore"):
                 centre[j], spread[j] = values.mean(dtype=np.float64), values.std(dtype=np.float64)
         too_large = np.flatnonzero(~np.isfinite(spread) | ~np.isfinite(centre))
@@ -83,10 +87,8 @@ def _moments_by_rows(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return centre, np.sqrt(sum(np.square(X[part] - centre).sum(axis=0) for part in blocks) / len(X))
 
 
-def require_finite(
-    X: Any, names: list[str], columns: slice | np.ndarray = EVERY, missing: np.ndarray | None = None
-) -> None:
-    """Raise, naming the first of these columns that holds infinity, or NaN unless it may (`missing`, bool (d,)).
+def require_finite(X: Any, names: list[str], columns: slice | np.ndarray = EVERY, missing: bool = False) -> None:
+    """Raise, naming the first of these columns that holds infinity, or NaN unless values may be `missing`.
 
     In a sparse table nothing may be missing.
     """
@@ -102,13 +104,11 @@ def require_finite(
     with np.errstate(over="ignore", invalid="ignore"):
         sums = X[:, columns].sum(axis=0)
     for j in np.arange(X.shape[1])[columns][~np.isfinite(sums)]:  # a sum can also overflow: look closer
-        may_miss = missing is not None and missing[j]
-        bad = np.flatnonzero(np.isinf(X[:, j]) if may_miss else ~np.isfinite(X[:, j]))
+        bad = np.flatnonzero(np.isinf(X[:, j]) if missing else ~np.isfinite(X[:, j]))
         if len(bad):
-            fitted = missing is not None and bool(np.isnan(X[bad[0], j]))
-            _refuse(X[bad[0], j], names[j], bad[0], "it had no missing value in fit" if fitted else "X must be finite")
+            _refuse(X[bad[0], j], names[j], bad[0])
 
 
-def _refuse(value: float, name: str, row: int, why: str = "X must be finite") -> None:
+def _refuse(value: float, name: str, row: int) -> None:
     what = "NaN" if np.isnan(value) else "infinity (inf)"
-    raise ValueError(f"column {name!r} contains {what} (first in row {row}); {why}")
+    raise ValueError(f"column {name!r} contains {what} (first in row {row}); X must be finite")

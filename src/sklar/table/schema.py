@@ -5,21 +5,24 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_array, check_consistent_length, check_X_y
 from sklearn.utils.validation import validate_data
 
 from sklar.table.adapter import NamedColumns, Table, adapt
 from sklar.table.columns import Column
+from sklar.table.dates import refuse_dates
 from sklar.table.encoding import Categories, Encoding, learn_categories
 from sklar.table.gating import Gating
-from sklar.table.scaling import BLOCK_ENTRIES, EVERY
+from sklar.table.scaling import BLOCK_ENTRIES, EVERY, require_finite
 from sklar.table.sparse import by_columns, dense, like
 from sklar.table.weights import arranged, weights_of_rows, without_zeros
 
@@ -51,10 +54,15 @@ class Schema:
     @classmethod
     def of(cls, table: TrainingTable, params: dict[str, Any]) -> Schema:
         """The schema of a training table: all its columns, but for those that the parameters forbid."""
-        names = list(table.names)
-        encoding = Encoding.of(table.rows, names, table.categories)
+        names, found, dates = list(table.names), table.categories, params.get("dates")
+        if dates is None and found is not None and found.dates.any():
+            raise refuse_dates(names[int(found.dates.argmax())])
+        encoding = Encoding.of(table.rows, names, found, with_cycles=dates == "parts")
         encoding.require_room(table.rows.shape[0], names)
-        gating = Gating.of(params, names, encoding.widths())
+        if encoding.empty:
+            empty = ", ".join(repr(names[j]) for j in encoding.empty)
+            warnings.warn(f"no row has a value in column {empty}: never selected", stacklevel=3)
+        gating = Gating.of(params, names, encoding.widths(), encoding.empty)
         return cls(table.owner, table.names, table.labels, encoding, gating)
 
     def only(self, gates: Any) -> Schema:
@@ -97,14 +105,29 @@ class Schema:
             checks.feature_names_in_ = np.array(self.names, dtype=object)
         if columns is None and not self.encoding.has_text:
             given = {"dtype": "numeric", "accept_sparse": "csr", "ensure_all_finite": False}
-            rows = validate_data(checks, X, reset=False, **given)
+            rows = validate_data(checks, table.native, reset=False, **given)
         else:
             if not isinstance(table, NamedColumns):
-                validate_data(checks, X, reset=False, skip_check_array=True)
+                validate_data(checks, table.native, reset=False, skip_check_array=True)
             columns = columns or _number_columns(table, self.names)
             rows = check_array(self.encoding.rows(columns), ensure_all_finite=False, estimator=self.owner)
-        self.encoding.require_known(rows, list(self.names), self._read)
+        require_finite(rows, list(self.names), self._read, missing=True)
         return rows
+
+    def absent(self, rows: Any) -> np.ndarray:
+        """Where rows miss a value that no row of fit missed: bool (n, d)."""
+        absent = None if sparse.issparse(rows) else self.encoding.absent(rows)
+        return np.zeros(rows.shape, dtype=bool) if absent is None else absent
+
+    def withheld(self, rows: Any, part: slice = EVERY) -> np.ndarray | None:
+        """The gates of rows, or of a part of them, that miss such a value: bool (n, gates); None where none does."""
+        if sparse.issparse(rows):
+            return None
+        absent = self.encoding.absent(rows[part][:, self._read], self._read)
+        if absent is None:
+            return None
+        first = np.searchsorted(self.gates, np.arange(self.gates[-1] + 1))
+        return np.logical_or.reduceat(absent, first, axis=1)
 
     def inputs(self, rows: Any, part: slice = EVERY) -> np.ndarray:
         """What the network is given of rows, or of a part of them: float64 (n, D)."""
@@ -179,6 +202,10 @@ def _read_columns(
     if not isinstance(table, NamedColumns):
         validate_data(_checks(owner), table.native, y, skip_check_array=True)
     check_consistent_length(columns[0].values, y)
+    for column in columns:
+        told = column.names_rows()
+        if told is not None:
+            warnings.warn(f"column {column.name!r} holds {told}, like an id: best left out", stacklevel=4)
     categories, rows = learn_categories(columns)
     if pairs:
         return categories, check_array(rows, estimator=owner, **UNCHECKED), np.asarray(y)

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_consistent_length
 
 from sklar.table.adapter import adapt
+from sklar.table.cells import said
 from sklar.table.scaling import rows_together
 
 # Whole weights are written out as long as the table does not grow by more than this.
@@ -73,7 +74,7 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> 
         raise ValueError(f"class_weight: there is no class {unknown[0]!r}; there are {', '.join(map(str, classes))}")
     weights = np.array([given.get(str(label), 1.0) for label in classes], dtype=np.float64)
     if not (np.isfinite(weights) & (weights >= 0)).all() or not weights[codes].any():
-        raise ValueError(f"class_weight must be finite, not negative, and not zero for all; got {class_weight!r}")
+        raise ValueError(f"class_weight must be finite, not negative, and not zero for all; got {said(class_weight)}")
     return weights[codes]
 
 

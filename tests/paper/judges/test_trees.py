@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sklar.paper.judges import TreeJudge
-from sklar.paper.judges.trees import _held_out
+from sklar.paper.judges.trees import _held_out, few_or_many
 
 N_TRAIN, N_TEST = 1500, 1500
 QUICK = {"wanted_rows": 8000}
@@ -102,3 +102,7 @@ def test_every_class_is_learned_from():
     held = _held_out(target, "classification", np.random.default_rng(0))
     assert set(target[~held]) == {0, 1, 2}
     assert held.sum() == 9
+
+
+def test_one_feature_can_be_all():
+    assert set(few_or_many(100, 1, np.random.default_rng(0))) == {1}

@@ -132,7 +132,7 @@ def test_it_reports_as_many_steps_as_it_says(d, settles):
     fit_honest(x[None], y[None], Task(2), settings, report=lambda: told.append(1))
     expected = schedule.total + schedule.path_steps + schedule.wide_steps  # two strengths, and other prices
     expected -= 0 if settles else schedule.settle_steps
-    assert len(told) == settings.steps_for(2000, d) == expected
+    assert len(told) == settings.steps_for(2000, Gates(d)) == expected
 
 
 PARAMS = {

@@ -158,8 +158,7 @@ class Baseline(DeclaredParams, BaseEstimator):
         return self.scaling_.apply(rows)
 
     def _require_finite(self, X: np.ndarray) -> None:
-        may_miss = np.ones(X.shape[1], dtype=bool) if self.handles_missing else None
-        require_finite(X, self._names(), missing=may_miss)
+        require_finite(X, self._names(), missing=self.handles_missing)
 
     def _checked_scores(self, rows: np.ndarray) -> np.ndarray:
         return np.array(np.broadcast_to(self._scores(rows), rows.shape), dtype=np.float64)

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from scipy.special import log_softmax
 
+from sklar.control import odds_of_choice
 from sklar.judgement import Judgement, recalibrated_classes, recalibrated_values
 from sklar.model.gates import Gates
 from sklar.selection_scores import EVALX_STEPS
@@ -66,23 +67,30 @@ class EvalxJudge:
         rng = np.random.default_rng(self.random_state)
         n = len(train[1])
         shown = [np.concatenate([mask[rng.integers(len(mask), size=n)], mask]) for mask in masks]
-        y = np.concatenate([train[1], test[1]])
+        inputs, y = (np.concatenate(parts) for parts in zip(train, test, strict=True))
+        weights = [self._weights(inputs, mask, n, gate_of_input) for mask in shown]
         if self.task == "classification":
             classes, codes = np.unique(y, return_inverse=True)
-            outputs = self._outputs(
-                np.concatenate([train[0], test[0]]), codes, shown, Task(len(classes)), gate_of_input
-            )
+            outputs = self._outputs(inputs, codes, shown, Task(len(classes)), gate_of_input)
             log_p = [log_softmax(output, axis=1) for output in outputs]
-            return [recalibrated_classes(p[n:], codes[n:], p[:n], codes[:n]) for p in log_p]
+            return [
+                recalibrated_classes(p[n:], codes[n:], p[:n], codes[:n], weight)
+                for p, weight in zip(log_p, weights, strict=True)
+            ]
         target = (y - y[:n].mean()) / (y[:n].std() or 1.0)
-        inputs = np.concatenate([train[0], test[0]])
         task = SpreadTask(None)
         outputs = self._outputs(inputs, target.astype(np.float32), shown, task, gate_of_input)
-        return [self._of_values(output, task, target, n) for output in outputs]
+        return [self._of_values(output, task, target, weight) for output, weight in zip(outputs, weights, strict=True)]
 
-    def _of_values(self, output: np.ndarray, task: SpreadTask, target: np.ndarray, n: int) -> Judgement:
+    def _of_values(self, output: np.ndarray, task: SpreadTask, target: np.ndarray, weight: np.ndarray) -> Judgement:
         mean, variance = output[:, 0], task.expected_loss(torch.from_numpy(output), torch.empty(0)).numpy()
-        return recalibrated_values(mean[n:], variance[n:], target[n:], mean[:n], variance[:n], target[:n])
+        n = len(weight)
+        return recalibrated_values(mean[n:], variance[n:], target[n:], mean[:n], variance[:n], target[:n], weight)
+
+    def _weights(self, inputs: np.ndarray, masks: np.ndarray, n: int, gate_of_input: list[int]) -> np.ndarray:
+        """Of the training rows, so that the values shown look like those of test rows: (n,)."""
+        shown, row = np.where(masks[:, gate_of_input], inputs, np.nan), np.arange(len(inputs))
+        return odds_of_choice(shown[n:], shown[:n], row[n:], row[:n])
 
     def _outputs(
         self, inputs: np.ndarray, target: np.ndarray, masks: list[np.ndarray], task: Task, gate_of_input: list[int]

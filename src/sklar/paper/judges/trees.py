@@ -11,10 +11,9 @@ from typing import Literal
 
 import numpy as np
 
+from sklar.control import odds_of_choice
 from sklar.judgement import (
     Judgement,
-    few_or_many,
-    random_masks,
     recalibrated_classes,
     recalibrated_values,
 )
@@ -92,14 +91,15 @@ class TreeJudge:
 
     def _of_classes(self, x: np.ndarray, target: np.ndarray, masks: np.ndarray) -> Judgement:
         control, copies = self._control(self.held_, masks)
-        return recalibrated_classes(self.trees_(x), target, self.trees_(control.x), control.y, copies)
+        weight = _weights(x, control, copies)
+        return recalibrated_classes(self.trees_(x), target, self.trees_(control.x), control.y, weight, copies)
 
     def _of_values(self, x: np.ndarray, target: np.ndarray, masks: np.ndarray) -> Judgement:
         """The mean of two: each half of the held-out rows recalibrates the variance that the other taught."""
         mean, judgements = self.trees_(x), []
         for half, variance in enumerate(self.variance_trees_):
             control, copies = self._control(self._half_of_held(1 - half), masks)
-            dealt = self.trees_(control.x), variance(control.x), control.y
+            dealt = self.trees_(control.x), variance(control.x), control.y, _weights(x, control, copies)
             judgements.append(recalibrated_values(mean, variance(x), target, *dealt, copies))
         return Judgement(*(float(np.mean(values)) for values in zip(*judgements, strict=True)))
 
@@ -150,6 +150,12 @@ class TreeJudge:
         return lambda x: np.maximum(trees(x), least)
 
 
+def _weights(x: np.ndarray, control: Rows, copies: int) -> np.ndarray:
+    """Of control rows, each `copies` times, so that the values shown look like those of test rows x."""
+    row = np.arange(len(x))
+    return odds_of_choice(x, control.x, row, len(x) + np.repeat(np.arange(len(control.x) // copies), copies))
+
+
 def _below_all(X: np.ndarray) -> np.ndarray:
     """For each column a value below all others, which stands for "missing": float32 (d,)."""
     present = np.where(np.isnan(X), np.inf, X)
@@ -178,3 +184,29 @@ def _hidden_copies(rows: Rows, copies: int, rng: np.random.Generator) -> Rows:
     sizes = few_or_many(n * copies, d, rng)
     sizes[:n] = d
     return Rows(_hidden(np.tile(rows.x, (copies, 1)), random_masks(sizes, d, rng)), np.tile(rows.y, copies))
+
+
+def random_masks(sizes: np.ndarray, n_features: int, rng: np.random.Generator) -> np.ndarray:
+    """Masks of these sizes (n,), all sets of a size equally probable: bool (n, d).
+
+    Examples
+    --------
+    >>> random_masks(np.array([0, 2, 3]), 3, np.random.default_rng(0)).sum(axis=1)
+    array([0, 2, 3])
+    """
+    order = rng.random((len(sizes), n_features), dtype=np.float32).argsort(axis=1)
+    masks = np.empty(order.shape, dtype=bool)
+    np.put_along_axis(masks, order, np.arange(n_features) < sizes[:, None], axis=1)
+    return masks
+
+
+def few_or_many(n_rows: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
+    """How many features to show: log-uniform from 1 to d, so that few are well represented: int (n,).
+
+    Examples
+    --------
+    >>> sizes = few_or_many(10_000, 100, np.random.default_rng(0))
+    >>> sizes.min(), sizes.max(), bool(abs(np.mean(sizes <= 9) - 0.5) < 0.02)
+    (np.int64(1), np.int64(100), True)
+    """
+    return np.exp(rng.random(n_rows) * np.log(n_features + 1)).astype(np.int64)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from sklar.training.engine.graphs import BatchStep
 from sklar.training.engine.optim import adam
+from sklar.training.engine.progress import Part, Progress
 
 Record = dict[str, Any]
 
@@ -56,7 +57,7 @@ def train(
     step = BatchStep(_learning_step(model, step_loss, settings), generator.device, generator)
     history: list[Record] = []
     keeper = BestWeights(model, settings.patience)
-    progress = progress_bar(settings.max_epochs, "training", settings.verbose)
+    progress = Progress([Part("both networks", settings.max_epochs)], settings.verbose)
     for epoch in range(settings.max_epochs):
         model.train()
         losses = [step(rows) for rows in batches(n_rows, settings.batch_size, generator)]

@@ -20,7 +20,8 @@ from torch import Tensor
 
 from sklar.model.gates import Gates
 from sklar.training.data import Trained, TrainingData, combined
-from sklar.training.engine.loop import Record, progress_bar
+from sklar.training.engine.loop import Record
+from sklar.training.engine.progress import Progress
 from sklar.training.engine.runtime import spawn_seeds, threads_for
 from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.decisions import decide, mean_and_error, training_masks
@@ -54,8 +55,8 @@ def train_honest(params: dict[str, Any], data: TrainingData, task: Task, k: int 
     weight = None if data.weight is None else data.weight.expand(n_models, -1)
     if settings.selector.max_excess is not None:
         task = with_spread(task)
-    task, steps = task.to(data.x.device), settings.steps_for(len(data.x), data.gates.n)
-    with progress_bar(steps, "training", bool(params["verbose"])) as bar:
+    task, parts = task.to(data.x.device), settings.parts_for(len(data.x), data.gates, n_models)
+    with Progress(parts, bool(params["verbose"])) as bar:
         rehearsal = rehearse(data, task, settings, seed, bar.update)
         if rehearsal is not None:
             settings = replace(settings, strengths=(rehearsal.strength,), shows=rehearsal.shows)

@@ -34,6 +34,8 @@ def rehearse(
     parts = []
     for problems in _splits(data, task, splits, seed):
         begun = begin(problems, settings, seed, report, shuffle=False)
+        if not begun.screened.predictors.folds.has_held_out:  # a handful of rows
+            return None
         with threads_for(begun.screened.columns.shape[1]):
             parts.append(try_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, report))
     pooled: list[Candidate] = [pool(candidates) for candidates in zip(*parts, strict=True)]

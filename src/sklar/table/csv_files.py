@@ -1,0 +1,131 @@
+"""CSV files, read in blocks and written: plain or compressed, also standard input and output."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import shutil
+import sys
+import tempfile
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from itertools import chain, islice
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+import numpy as np
+
+from sklar.table.csv_format import CsvFormat, TableError
+from sklar.table.growing import GrowingColumns
+
+STANDARD = "-"  # as a path: standard input, or standard output
+LONGEST_CELL = 2**17  # characters of a CSV cell; a longer one is a broken quote, or no table
+LONGEST_LINE = 2**26
+SAMPLE = 50  # lines that a format is read off
+
+
+def read_csv(path: Path, text: Collection[str] = (), given: CsvFormat | None = None) -> dict[str, np.ndarray]:
+    """The columns of a file: whole numbers, floats (missing is NaN), or text (missing is an empty cell)."""
+    given = given or CsvFormat()
+    if given.sep is None and ".tsv" in path.suffixes:
+        given = CsvFormat("\t", given.missing, given.header, given.decimal)
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        with _opened(path) as file:
+            columns = _read(path, file, text, given)
+            if columns.late_text:  # read again, as text from the first row on
+                file.seek(0)
+                columns = _read(path, file, {*text, *columns.late_text}, given)
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise TableError(f"{path}: not a CSV file in UTF-8 ({error})") from error
+    finally:
+        csv.field_size_limit(before)
+    return columns.finish()
+
+
+def write_csv(path: Path, name: str, columns: dict[str, np.ndarray]) -> None:
+    """Write columns to `path`, in the format that the ending of `name` says."""
+    sep = "\t" if ".tsv" in Path(name).suffixes else ","
+    with path.open("wb") as raw, _packed(raw) if name.endswith(".gz") else nullcontext(raw) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        write_lines(text, columns, sep)
+        text.detach()
+
+
+def write_lines(file: TextIO, columns: dict[str, np.ndarray], sep: str = ",") -> None:
+    """Write columns as lines of text."""
+    writer = csv.writer(file, delimiter=sep)
+    writer.writerow(columns)
+    writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
+
+
+def refuse_repeated(path: Path, names: Sequence[str]) -> None:
+    """Raise where a name stands more than once."""
+    repeated = sorted(name for name, count in Counter(names).items() if count > 1)
+    if repeated:
+        raise TableError(f"{path}: column {repeated[0]!r} stands in the header more than once")
+
+
+def _packed(raw: BinaryIO) -> gzip.GzipFile:
+    return gzip.GzipFile("", "wb", fileobj=raw, mtime=0)  # equal tables are equal files
+
+
+def _read(path: Path, file: TextIO, text: Collection[str], given: CsvFormat) -> GrowingColumns:
+    """All rows under the header."""
+    lines = _bounded_lines(path, file)
+    sample = list(islice(lines, SAMPLE))
+    form = given.completed(sample, str(path))
+    everything: Iterable[str] = chain(sample, lines)
+    if form.sep == " ":
+        everything = (line.strip() for line in everything)  # a space at the end is no cell
+    reader = csv.reader(everything, delimiter=form.sep or ",", skipinitialspace=True)
+    rows = (row for row in _rows(path, reader) if row)  # without blank lines
+    first = next(rows, [])
+    header = [name.strip() for name in first] if form.header else [f"x{j}" for j in range(len(first))]
+    refuse_repeated(path, header)
+    columns = GrowingColumns(header, form.typed, text)
+    for row in rows if form.header or not first else chain([first], rows):
+        if len(row) != len(header):
+            raise TableError(f"{path}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}")
+        columns.add(form.without_missing(row))
+    return columns
+
+
+def _rows(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """What a reader reads, its errors with the line."""
+    try:
+        yield from reader
+    except csv.Error as error:
+        where = f"{path}, line {reader.line_num}"  # type: ignore[attr-defined]
+        if "field limit" in str(error):
+            raise TableError(f"{where}: a cell of more than {LONGEST_CELL} characters (a missing quote?)") from error
+        raise TableError(f"{where}: not a CSV file in UTF-8 ({error})") from error
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    """A file as text: plain, gzip, or standard input, which is kept on disk so that it can be read twice."""
+    if str(path) == STANDARD:
+        with tempfile.TemporaryFile() as kept:
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+            kept.seek(0)
+            yield io.TextIOWrapper(kept, encoding="utf-8-sig", newline="")
+    elif path.suffix.lower() == ".gz":
+        with gzip.open(path, "rt", encoding="utf-8-sig", newline="") as packed:
+            yield packed
+    else:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            yield file
+
+
+def _bounded_lines(path: Path, file: TextIO) -> Iterator[str]:
+    """The lines of a file, none read further than a line can be."""
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise TableError(f"{path}, line {number}: longer than {LONGEST_LINE} characters")
+        yield line

@@ -1,0 +1,1 @@
+"""Training of rankers that choose from what they have shown."""
