@@ -114,7 +114,7 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["table"], row["split"], row["kind"], row["asked"]
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--kinds", nargs="+", default=("k", "penalty"))
@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/one-fit.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the rows of --out")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     rows = [json.loads(line) for line in args.out.read_text().splitlines()] if args.out.exists() else []
     if args.table:
         print(table(rows))
