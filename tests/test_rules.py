@@ -7,18 +7,14 @@ import numpy as np
 import pytest
 
 from sklar.rules import rules
-from sklar.table.encoding import Encoding
-from sklar.table.scaling import Scaling
 
 
 class Switch:
     """A model whose masks are given, on columns a, b, c."""
 
     def __init__(self, masks, categories=(None, None, None), names=("a", "b", "c")):
-        d = len(names)
-        scaling = Scaling(np.zeros(d), np.ones(d))
-        encoding = Encoding(scaling, np.zeros(d, dtype=bool), categories, np.zeros(d, dtype=bool))
-        self.schema = SimpleNamespace(names=names, columns=np.arange(d), encoding=encoding)
+        encoding = SimpleNamespace(categories=categories)
+        self.schema = SimpleNamespace(names=names, columns=np.arange(len(names)), encoding=encoding)
         self.masks_of = masks
 
     def masks(self, rows):
@@ -71,3 +67,10 @@ def test_rules_are_plain_values(rows):
     assert sum(rule.share for rule in found) == pytest.approx(1)
     with pytest.raises(ValueError, match="max_depth"):
         rules(Switch(lambda x: x > 0), rows, max_depth=0)
+
+
+def test_where_no_feature_is_in_most_rows_the_most_frequent_are_named(rows):
+    chance = np.eye(3, dtype=bool)[np.random.default_rng(2).choice(3, 500, p=[0.45, 0.35, 0.2])]
+    (rule,) = rules(Switch(lambda x: chance[: len(x)]), rows)
+    assert rule.features == ("a",)
+    assert rule.agreement == pytest.approx(chance[:, 0].mean())

@@ -1,7 +1,8 @@
 """Which features, for which kind of rows: a shallow tree over the masks, as rules that a person can read.
 
-A tree of few leaves predicts the masks of rows from their values. A leaf is a kind of rows, and its rule names the
-features that most of them get: "x11 < 0.02: x1, x2, x11". The rules describe the selection; they do not make it.
+A tree of few leaves predicts the masks of rows from their values. A leaf is a kind of rows, and its rule names their most
+frequent features, as many as they get in the mean: "x11 < 0.02: x1, x2, x11". The rules describe the selection; they do
+not make it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Rule:
     """The features that rows of one kind get."""
 
     conditions: tuple[str, ...]  # all of them hold; none: every row
-    features: tuple[str, ...]  # that most of these rows get, the most frequent first
+    features: tuple[str, ...]  # as many as these rows get in the mean, the most frequent first
     share: float  # of all rows
     agreement: float  # of the rule's features with those of its rows: mean Jaccard index
 
@@ -130,11 +131,12 @@ def _leaves(tree: DecisionTreeRegressor, questions: list[_Question]) -> list[tup
 def _rule(
     fitted: FittedModel, masks: np.ndarray, conditions: tuple[str, ...], inside: np.ndarray | None = None
 ) -> Rule:
-    """What most rows `inside` get of masks (n, d)."""
+    """What rows `inside` get most often of masks (n, d)."""
     own = masks if inside is None else masks[inside]
     shares = own.mean(axis=0)
-    most = shares > 0.5
+    order = np.argsort(-shares, kind="stable")
+    most = np.isin(np.arange(len(shares)), order[: round(float(shares.sum()))])
     both, either = own[:, most].sum(axis=1), np.maximum(own, most).sum(axis=1)
-    names = [fitted.schema.names[j] for j in np.argsort(-shares, kind="stable") if most[j]]
+    names = [fitted.schema.names[j] for j in order if most[j]]
     agreement = float(np.where(either > 0, both / np.maximum(either, 1), 1.0).mean())
     return Rule(conditions, tuple(names), len(own) / len(masks), agreement)
