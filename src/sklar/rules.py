@@ -1,8 +1,8 @@
 """Which features, for which kind of rows: a shallow tree over the masks, as rules that a person can read.
 
-A tree of few leaves predicts the masks of rows from their values. A leaf is a kind of rows, and its rule names their most
-frequent features, as many as they get in the mean: "x11 < 0.02: x1, x2, x11". The rules describe the selection; they do
-not make it.
+A tree of few leaves predicts the masks of rows from their values. A leaf is a kind of rows, and its rule names their
+most frequent features, as many as they get in the mean: "x11 < 0.02: x1, x2, x11". The rules describe the selection;
+they do not make it.
 """
 
 from __future__ import annotations
