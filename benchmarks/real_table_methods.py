@@ -10,7 +10,7 @@ Every mask is of the table's own columns, whatever a method is given:
     EVAL-X             sklar's own encoding, one-hot and with an input for "missing"; a column's inputs go together
 
 Codes, means and scales are learned from training rows. A number that is missing in a column which misses none in the
-training rows becomes the training median, for all methods: `sklar` refuses such rows.
+training rows becomes the training median, for all methods alike.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from sklearn.preprocessing import OrdinalEncoder, TargetEncoder
 
 import sklar
 from sklar.datasets import load_table
-from sklar.judgement import random_masks
 from sklar.paper.baselines import REGISTRY
 from sklar.paper.baselines.base import top_k
+from sklar.paper.judges.trees import random_masks
 from sklar.table.schema import Schema, read_training_table
 
 TEST_SHARE = 0.3

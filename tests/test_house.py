@@ -11,6 +11,7 @@ ROOT = Path(sklar.__file__).parent
 # Left to right; the parts that DESIGN names together may look to their left, not at each other both ways.
 CHAIN = [
     "atomic",
+    "locking",
     "params",
     "metrics",
     "datasets",

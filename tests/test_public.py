@@ -11,6 +11,7 @@ import sklar
 from tests.helpers import run_python
 
 EXPORTS = [
+    "CheckpointError",
     "CopulaRankerClassifier",
     "CopulaRankerRegressor",
     "CopulaSelectorClassifier",
@@ -115,3 +116,46 @@ assert "torch" in sys.modules
 print("ok")
 """
     assert run_python(code).strip() == "ok"
+
+
+def base_imports():
+    """The packages that a plain installation has, by their import names: all that the project asks for, and theirs."""
+    names = {"scikit-learn": "sklearn"}
+    asked = tomllib.loads(PROJECT.read_text())["project"]["dependencies"]
+    return {names.get(name, name) for name in (re.match(r"[\w-]+", line).group() for line in asked)}
+
+
+def test_the_first_example_of_the_readme_needs_no_extra():
+    """The example runs, on fewer rows, where no optional package can be imported."""
+    readme = (PROJECT.parent / "README.md").read_text(encoding="utf-8")
+    example = re.search(r"## First example\n\n```python\n(.*?)```", readme, re.DOTALL).group(1)
+    example = example.replace('make_synthetic("syn4", ', 'make_synthetic("syn4", n_samples=40, ')
+    extras = {
+        "pandas",
+        "polars",
+        "pyarrow",
+        "matplotlib",
+        "duckdb",
+        "onnx",
+        "onnxruntime",
+        "shap",
+        "lightgbm",
+        "optuna",
+    }
+    assert not extras & base_imports()
+    code = f"""
+import sys, warnings
+warnings.simplefilter("ignore")
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+PathFinder.find_spec = lambda name, *more: None if name.partition(".")[0] in {sorted(extras)} else find(name, *more)
+{example}
+"""
+    assert "Predicted" in run_python(code)
+
+
+def test_all_extras_have_one_name():
+    extras = tomllib.loads(PROJECT.read_text())["project"]["optional-dependencies"]
+    ours = {"all", "test", "docs", "triton-test", "rivals"}
+    (everything,) = extras["all"]
+    assert set(re.fullmatch(r"sklar\[(.*)\]", everything).group(1).split(",")) == set(extras) - ours

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     )
     from sklar.export.storage import ModelFileError
     from sklar.report import plots
+    from sklar.training.engine.checkpoint import CheckpointError
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "CheckpointError": "sklar.training.engine.checkpoint",
     "CopulaRankerClassifier": "sklar.estimators",
     "CopulaRankerRegressor": "sklar.estimators",
     "CopulaSelectorClassifier": "sklar.estimators",
@@ -33,6 +35,7 @@ _HOMES = {
 _MODULES = {"datasets": "sklar.datasets", "metrics": "sklar.metrics", "plots": "sklar.report.plots"}
 
 __all__ = [
+    "CheckpointError",
     "CopulaRankerClassifier",
     "CopulaRankerRegressor",
     "CopulaSelectorClassifier",

@@ -152,7 +152,7 @@ def _listed(names: list[str]) -> str:
 
 
 def explain(fitted: FittedModel, row: Any) -> Explanation:
-    """Explain one row: a 1-d array, a pandas Series, a dict of column to value, or a table of one row."""
+    """Explain one row: a 1-d array or list, a pandas Series, named values, or a table of one row."""
     table = one_row(fitted, row)
     with names_by_position():
         rows = fitted.read(table)
@@ -245,7 +245,7 @@ def one_row(fitted: FittedModel, row: Any) -> Any:
         return row[known] if fitted.schema.labels == "text" and set(known) <= set(row.columns) else row
     if isinstance(row, dict):
         return _columns_of_one(fitted, row)
-    table = row if hasattr(row, "shape") else np.asarray(row)
+    table = _as_array(row) if isinstance(row, list | tuple) or not hasattr(row, "shape") else row
     if len(table.shape) == 1:
         table = np.asarray(table)[np.newaxis]
     if len(table.shape) != 2 or table.shape[0] != 1:
@@ -266,6 +266,12 @@ def _columns_of_one(fitted: FittedModel, row: dict[str, Any]) -> dict[str, np.nd
             raise ValueError(f"explain takes one row; column {name!r} has {len(column)}")
         columns[name] = np.fromiter(column, dtype=object, count=1)
     return columns
+
+
+def _as_array(row: Any) -> np.ndarray:
+    """Values side by side; numbers beside text stay numbers."""
+    values = np.asarray(row)
+    return np.array(row, dtype=object) if values.dtype.kind in "US" else values
 
 
 @contextmanager

@@ -148,7 +148,7 @@ class FittedModel:
 
     def places(self, rows: Any, level: float) -> np.ndarray:
         """Lowest and highest place that a share of the models gives the features of `ranks`: int (n, k, 2)."""
-        result = np.empty((len(rows), self.k or 0, 2), dtype=int)
+        result = np.empty((rows.shape[0], self.k or 0, 2), dtype=int)
         for part, network, x in self.blocks(rows, self.n_models * len(self.schema.columns)):
             listed = ranking(network.scores(x), self.k or 0)  # (1, b, k)
             places = network.places(x)  # (models, b, w)

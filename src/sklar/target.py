@@ -14,10 +14,12 @@ from sklar.table.weights import class_weights
 from sklar.training.targets import CountsTask, LabelsTask, RiskTask, TableTask, ValuesTask
 from sklar.training.tasks import Task
 
+KINDS = ("classes", "labels", "values", "counts", "risk")
+
 
 @dataclass(frozen=True)
 class Target:
-    """What outputs mean: "classes", "labels", "values", "counts" or "risk" (see `training.targets`)."""
+    """What outputs mean, one of `KINDS` (see `training.targets`)."""
 
     kind: str
     classes: np.ndarray | None = None  # of "classes" and "labels", in the order of the outputs
@@ -63,6 +65,8 @@ def encode_classes(y: np.ndarray, class_weight: Any, weight: np.ndarray | None) 
     check_classification_targets(y)
     if y.ndim == 2:
         return _encode_labels(y, class_weight, weight)
+    if y.dtype == np.longdouble:  # which a file cannot hold
+        y = y.astype(np.float64)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"y must have at least 2 classes; got 1 class: {classes.tolist()[0]!r}")
@@ -85,10 +89,11 @@ def encode_numbers(y: np.ndarray, loss: str, weight: np.ndarray | None) -> Encod
     if loss == "cox":
         event, time = event_and_time(y)
         return EncodedTarget(Target("risk"), *_looked_up(RiskTask, np.column_stack([time, event])), weight)
-    values = np.asarray(y, dtype=np.float64)
+    values = _as_floats(y)
     if loss == "poisson":
         return _encode_counts(values, weight)
-    centre, spread = values.mean(axis=0), values.std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        centre, spread = values.mean(axis=0), values.std(axis=0)
     if not np.isfinite(spread).all():
         raise ValueError("y has values too large to square; rescale it")
     spread = np.where(spread > 0, spread, 1.0)
@@ -97,6 +102,17 @@ def encode_numbers(y: np.ndarray, loss: str, weight: np.ndarray | None) -> Encod
     if values.ndim == 2:
         return EncodedTarget(target, *_looked_up(ValuesTask, scaled), weight)
     return EncodedTarget(target, Task(n_classes=None), scaled, weight)
+
+
+def _as_floats(y: np.ndarray) -> np.ndarray:
+    if y.dtype.kind in "mM":
+        raise ValueError("y holds dates or times; turn them into numbers first (days since a day, seconds)")
+    try:
+        return np.asarray(y, dtype=np.float64)
+    except OverflowError as error:
+        raise ValueError("y has a number beyond 1e308; rescale it") from error
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"y must be numbers here: {error}") from error
 
 
 def _encode_counts(values: np.ndarray, weight: np.ndarray | None) -> EncodedTarget:

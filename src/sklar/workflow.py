@@ -34,6 +34,7 @@ def fit_file(
     sample_weight: str | None = None,
     event: str | None = None,
     missing_target: str = "drop",
+    checkpoint: str | None = None,
     sql: str | None = None,
     csv: CsvFormat | None = None,
     echo: Callable[[str], object] = print,
@@ -44,9 +45,9 @@ def fit_file(
 
     `ignore` are columns to leave out, `text` those of a CSV to take as text whatever they hold, `sample_weight` the
     column that says what rows count, `event` the one that says whether the time in `target` is an event's (a Cox
-    model), `sql` a DuckDB query in which the file is `data`. Rows without a target are left out and counted, or with
-    `missing_target="refuse"` an error. `csv` says what a CSV file does not say itself. `echo` gets progress in lines of
-    text, `tell` the result as plain values.
+    model), `checkpoint` a folder to go on from after a kill, `sql` a DuckDB query in which the file is `data`. Rows
+    without a target are left out and counted, or with `missing_target="refuse"` an error. `csv` says what a CSV file
+    does not say itself. `echo` gets progress in lines of text, `tell` the result as plain values.
     """
     as_text = set(text)
     _require_file(out, "a model")
@@ -72,7 +73,7 @@ def fit_file(
     if task == "regression" and event is None and not np.issubdtype(y.dtype, np.number):
         raise TableError(f"{table.source}: the target {said} is text, which --task regression cannot use")
     weight = None if sample_weight is None else table.matrix([sample_weight])[judged.rows, 0]
-    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(X, y, weight)
+    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(X, y, weight, checkpoint=checkpoint)
     estimator.fitted_ = estimator.fitted_.read_from(targets, csv.missing if csv else ())
     summary = {**_summary(estimator.fitted_, X), "n_rows_without_target": table.n_rows - len(y)}
     _summarise(summary, echo)

@@ -55,6 +55,13 @@ def test_every_line_of_the_run(number, run_quick):
     assert f"\nline {number}: " in output
 
 
+def test_what_a_checkpoint_costs(run_quick):
+    output = run_quick("bench_checkpoint")
+    shares = re.findall(r"\| ([\d.]+)% \|", output)
+    assert len(shares) == 4
+    assert any(float(share) > 0 for share in shares)  # something was written
+
+
 def test_a_rival_that_is_not_installed_is_a_line(monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(FOLDER))
     import bench_fit

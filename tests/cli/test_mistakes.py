@@ -150,7 +150,6 @@ def test_mismatched_columns(folder, tmp_path, command):
 
 
 BAD_ROWS = {
-    "empty cell": (at(7, "c", ""), r"column 'c' contains NaN \(first in row 7\)"),
     "text": (lambda frame: frame.assign(c="oops"), "column 'c' held numbers in fit, and holds text here: 'oops'"),
     **{case: BAD_TABLES[case] for case in ("infinity", "text among numbers")},
 }

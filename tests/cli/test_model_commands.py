@@ -46,6 +46,32 @@ def test_quiet_is_quiet(folder, tmp_path):
     assert (result.exit_code, result.output) == (0, "")
 
 
+def test_a_checkpoint_is_kept_and_only_its_own_fit_goes_on(folder, tmp_path):
+    out, words = tmp_path / "m.sklar", ["--penalty", "0.01", "--checkpoint", tmp_path / "run"]
+    assert fit(folder / "good.csv", "y", out, *words).exit_code == 0
+    assert (tmp_path / "run" / "checkpoint.json").exists()
+    assert out.read_bytes() == (folder / "selector.sklar").read_bytes()
+    result = fit(folder / "good.csv", "y", out, *words, "--batch-size", "32")
+    assert_one_line_error(result, "the checkpoint of another fit: batch_size was 64 and is 32; name another folder")
+    assert_one_line_error(
+        fit(folder / "good.csv", "y", out, *words[:3], folder), "but no checkpoint; name an empty or new"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"), [([], "nothing was written"), (["--checkpoint", "run"], "goes on from run")]
+)
+def test_ctrl_c_says_what_is_left(folder, tmp_path, monkeypatch, words, says):
+    def interrupted(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sklar.workflow.fit_file", interrupted)
+    result = fit(folder / "good.csv", "y", tmp_path / "m.sklar", *words)
+    assert result.exit_code == 130
+    assert result.stderr.startswith("interrupted: ")
+    assert result.stderr.endswith(f"{says}\n")
+
+
 def test_options_reach_the_constructor(folder, tmp_path):
     words = ["--penalty", "0.5", "--covariance", "full", "--temperature", "0.3", "--ignore", "e"]
     assert fit(folder / "good.csv", "y", tmp_path / "m.sklar", *words).exit_code == 0

@@ -9,6 +9,7 @@ from tests.cli.commands import assert_one_line_error, fit, run
 from tests.helpers import toy_rows
 
 
+@pytest.mark.filterwarnings("always:column 'kind'")
 def test_a_messy_csv_from_fit_to_answers(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
@@ -27,6 +28,7 @@ def test_a_messy_csv_from_fit_to_answers(tmp_path):
     for command in ("select", "predict"):
         result = run(command, model, tmp_path / "new.csv", "--out", tmp_path / "out.arrow")
         assert result.exit_code == 0, result.output
+        assert "warning: column 'kind': 100% of the rows" in result.output
     frame.assign(kind=frame["kind"].replace("", None)).to_parquet(tmp_path / "t.parquet")
     judged = (tmp_path / "t.csv", "--target", "y")
     page = tmp_path / "page.html"

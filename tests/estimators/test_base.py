@@ -258,3 +258,14 @@ def test_any_number_of_rows_from_two(cls, n):
 
 def test_four_is_all_there_are():
     assert len(four()) == 4
+
+
+def test_all_columns_by_one_deviation():
+    X = np.random.default_rng(0).standard_normal((80, 3)) * [1.0, 0.01, 3.0]
+    words = {"penalty": 0.01, "max_epochs": 1, "random_state": 0}
+    spreads = [
+        sklar.CopulaSelectorRegressor(scaling=how, **words).fit(X, X[:, 0]).fitted_.schema.encoding.scaling.spread
+        for how in ("column", "global")
+    ]
+    assert len(set(spreads[0])) == 3
+    assert len(set(spreads[1])) == 1

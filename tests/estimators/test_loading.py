@@ -125,7 +125,7 @@ def put_parameter(tensors, metadata):
 
 
 def put_wide(tensors, metadata):
-    metadata["architectures"]["network"]["n_features"] = 6
+    metadata["architecture"]["n_features"] = 6
 
 
 def put_classes(value):
@@ -141,8 +141,8 @@ def put_classes(value):
         put("class", "os.system"),
         put("class", "BaseEstimator"),
         put("class", None),
-        put("architectures", {}),
-        put("architectures", 3),
+        put("architecture", {}),
+        put("architecture", 3),
         put("training", [1]),
         put("schema", {}),
         put_classes({"dtype": "nonsense", "values": []}),

@@ -97,6 +97,7 @@ def test_every_kind_of_table_says_the_same(selector, kind):
     np.testing.assert_array_equal(np.column_stack([np.asarray(masks[name]) for name in NAMES]), selector.select(X))
 
 
+@pytest.mark.filterwarnings("ignore:column 'colour'")
 def test_an_unseen_category_and_a_file(selector, tmp_path):
     X, _ = messy(seed=1)
     X.loc[3, "colour"] = "ultraviolet"
@@ -105,6 +106,13 @@ def test_an_unseen_category_and_a_file(selector, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), selector.predict_proba(X))
     np.testing.assert_array_equal(again.transform(X), selector.transform(X))
     assert np.isfinite(again.predict_proba(X)).all()
+
+
+def test_more_unseen_categories_than_in_fit_are_a_warning(selector):
+    X, _ = messy(seed=1)
+    X["colour"] = X["colour"].str.upper()
+    with pytest.warns(UserWarning, match=r"column 'colour': .*% of the rows hold categories that fit did not know"):
+        selector.select(X)
 
 
 def test_the_order_of_rows_in_a_call_is_no_matter(selector):

@@ -35,9 +35,7 @@ def test_equal_models_are_equal_files(fitted, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-@pytest.mark.parametrize(
-    "part", ["schema", "target", "training", "architectures", "network", "objective", "parameters"]
-)
+@pytest.mark.parametrize("part", ["schema", "target", "training", "architecture", "network", "objective", "parameters"])
 def test_a_file_without_a_part_is_refused(fitted, tmp_path, part):
     path = tmp_path / "m.sklar"
     write_fitted(path, fitted.fitted_, fitted.get_params())

@@ -121,7 +121,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(tmp_path):
     X, value = toy_rows(100)
     X[0, 0] = np.nan
     model = quick(SELECTOR).fit(X, value > 0)
-    with pytest.raises(ValueError, match="text columns or missing values"):
+    with pytest.raises(ValueError, match="text columns, dates or missing values"):
         model.to_onnx(tmp_path / "m.onnx")
     assert not (tmp_path / "m.onnx").exists()
 

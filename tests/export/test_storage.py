@@ -153,3 +153,25 @@ def test_a_new_file_gets_the_usual_permissions(path):
     plain = path.with_name("plain")
     plain.touch()
     assert path.stat().st_mode == plain.stat().st_mode
+
+
+@pytest.mark.parametrize("raw", ["NaN", "1e999", "9" * 5000, "[" * 100_000 + "]" * 100_000, '{"a":' * 100_000])
+def test_json_that_breaks_readers_is_refused(tmp_path, raw):
+    text = json.dumps({"format_version": FORMAT_VERSION, "digest": "0", "x": None}).replace("null", raw)
+    save_file(TENSORS, tmp_path / "m.sklar", metadata={"sklar": text})
+    with pytest.raises(ModelFileError, match=r"m\.sklar: "):
+        read_model(tmp_path / "m.sklar")
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.int64, torch.bool])
+def test_tensors_of_other_types_are_refused(tmp_path, kind):
+    metadata = {"format_version": FORMAT_VERSION, "digest": "0"}
+    save_file({"a": torch.ones(3).to(kind)}, tmp_path / "m.sklar", metadata={"sklar": json.dumps(metadata)})
+    with pytest.raises(ModelFileError, match="tensor a must hold F32 or F64"):
+        read_model(tmp_path / "m.sklar")
+
+
+def test_tensors_that_are_not_finite_are_refused(tmp_path):
+    write_model(tmp_path / "m.sklar", {"a": torch.tensor([1.0, float("nan")])}, METADATA)
+    with pytest.raises(ModelFileError, match="tensor a holds a value that is not finite"):
+        read_model(tmp_path / "m.sklar")

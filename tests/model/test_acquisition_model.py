@@ -62,3 +62,18 @@ def test_worth_is_in_units_of_the_loss():
     plain = model.next_worth(x, model.start(x))
     model.unit[0] = 0.5
     torch.testing.assert_close(model.next_worth(x, model.start(x)), plain / 2)
+
+
+@pytest.mark.parametrize("forced", [(), (2, 5)])
+def test_what_has_nothing_to_show_is_asked_for_last(forced):
+    model, x = model_with(forced=forced), rows(6)
+    withheld = torch.zeros(1, 6, D, dtype=torch.bool)
+    withheld[0, 0, 5] = withheld[0, 1, :5] = withheld[0, 2] = True
+    other = model.withholding(withheld)
+    masks = other.mask(x)
+    assert not masks[withheld].any()
+    assert masks.sum(-1).tolist() == [[K if not forced else K - 1, 2, 0, K, K, K]]
+    assert torch.equal(masks[:, 3:], model.mask(x)[:, 3:])
+    assert all(len(set(row)) == K for row in other.order(x)[0].tolist())  # nothing is asked for twice
+    unseen = torch.where(withheld, torch.randn(x.shape, generator=seeded(3), dtype=x.dtype), x)
+    assert torch.equal(other.mask(unseen), masks)

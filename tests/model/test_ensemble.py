@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sklar.model.ensemble import EnsembleArchitecture, EnsembleModel
+from sklar.model.ensemble import EnsembleModel
 from sklar.model.honest_model import HonestArchitecture, HonestModel
 from sklar.model.selection import Architecture, SelectionModel
 from tests.helpers import seeded
@@ -115,16 +115,6 @@ def test_a_draw_is_of_one_member(rows):
     silent = {tuple(sorted({0, 1, 2, 3} - set(inside(union)))) for union in UNIONS}
     seen = {tuple(np.flatnonzero(draw.sum(0) == 0)) for draw in draws.detach().numpy()}
     assert seen == silent  # what the drawn member does not read is never on
-
-
-def test_an_architecture_can_be_built_from_words():
-    import json
-    from dataclasses import asdict
-
-    ensemble, _ = EnsembleModel.of(members(), UNIONS)
-    words = json.loads(json.dumps(asdict(ensemble.architecture)))
-    words["blocks"] = ()
-    assert EnsembleArchitecture(**words) == ensemble.architecture
 
 
 def test_members_may_read_features_of_several_inputs():

@@ -94,3 +94,14 @@ def test_a_model_learns_from_a_file_and_answers_in_blocks(tmp_path):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 3 * 2**24
+
+
+def test_one_scale_for_all_numbers():
+    """A column that hardly varies stays small; others, and those that do not vary at all, keep their own."""
+    X = np.random.default_rng(0).standard_normal((500, 5)) * [1.0, 0.01, 3.0, 7.0, 0.0]
+    together = np.array([True, True, True, False, True])
+    scaled = Scaling.of(X, list("abcde"), together=together).apply(X)
+    assert np.square(scaled[:, :3]).mean() == pytest.approx(1.0)
+    assert scaled[:, 1].std() == pytest.approx(0.01 * scaled[:, 0].std(), rel=0.2)
+    assert scaled[:, 3].std() == pytest.approx(1.0)
+    assert not scaled[:, 4].any()

@@ -9,7 +9,19 @@ import click
 
 from sklar.cli.config import config_option
 from sklar.cli.params import constructor_options
-from sklar.cli.shared import AS_JSON, FEWER, MISSING_TARGET, PATH, PENALTY, SQL, csv_options, note, print_json, silent
+from sklar.cli.shared import (
+    AS_JSON,
+    FEWER,
+    MISSING_TARGET,
+    PATH,
+    PENALTY,
+    SQL,
+    csv_options,
+    note,
+    print_json,
+    saying_if_interrupted,
+    silent,
+)
 
 
 @click.command()
@@ -28,6 +40,7 @@ from sklar.cli.shared import AS_JSON, FEWER, MISSING_TARGET, PATH, PENALTY, SQL,
 @click.option("--text", multiple=True, help="Column of a CSV to take as text, whatever it holds; may be repeated.")
 @click.option("--sample-weight", help="Column that says what each row counts.")
 @MISSING_TARGET
+@click.option("--checkpoint", type=click.Path(file_okay=False), help="Folder to go on from after a kill or Ctrl-C.")
 @SQL
 @csv_options
 @click.option("--quiet", is_flag=True, help="No progress bar, no summary.")
@@ -38,6 +51,7 @@ def fit(
     data: str,
     target: tuple[str, ...],
     out: str,
+    checkpoint: str | None,
     quiet: bool,
     as_json: bool,
     **params: Any,
@@ -51,13 +65,16 @@ def fit(
     sklar fit train.parquet --target price --ignore id --out model.sklar --k 5
     sklar fit adult.csv.gz --missing '?' --target income --out model.sklar
     sklar fit train.csv --config run.toml
+    sklar fit large.parquet --target y --out model.sklar --checkpoint run/
     sklar fit shop.duckdb --sql "select * from orders where year = 2024" --target y --out model.sklar
     """
     from sklar.workflow import fit_file
 
     given = {name: value for name, value in params.items() if value is not None}
     echo, tell = silent if quiet else note, print_json if as_json else silent
-    fit_file(data, target, out, echo=echo, tell=tell, verbose=not quiet, **given)
+    kept = f"the same command goes on from {checkpoint}" if checkpoint else "nothing was written"
+    with saying_if_interrupted(f"interrupted: {kept}"):
+        fit_file(data, target, out, checkpoint=checkpoint, echo=echo, tell=tell, verbose=not quiet, **given)
 
 
 def _answers(name: str, text: str) -> click.Command:

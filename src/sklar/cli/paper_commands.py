@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from sklar.cli.shared import AS_JSON, note, print_json
+from sklar.cli.shared import AS_JSON, note, print_json, saying_if_interrupted
 
 
 @click.command()
@@ -73,11 +73,8 @@ def reproduce(name: str, out: str, as_json: bool, **params: Any) -> None:
     """
     from sklar.paper.experiments.runner import reproduce as run
 
-    try:
+    with saying_if_interrupted(f"interrupted: what was measured so far is in {out}; the same command goes on"):
         run(name, out=out, echo=note, **params)
-    except KeyboardInterrupt:
-        note(f"interrupted: what was measured so far is in {out}; the same command goes on")
-        click.get_current_context().exit(130)
     note(f"rows are in {out}; for the page: sklar report {out} --out {out.rstrip('/')}/index.html")
     if as_json:
         print_json({"name": name, "out": out})

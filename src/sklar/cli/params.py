@@ -62,6 +62,8 @@ class Prices(click.ParamType):
 PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("penalty", NumberOr("auto"), "Price of a feature, or 'auto'."),
     ("k", int, "Rank exactly K features per row (makes a ranker)."),
+    ("max-excess", float, "What a ranker's choice may say beyond the values it shows."),
+    ("chooses-from", str, "row or shown: what a ranker chooses each feature from."),
     ("groups", Columns(groups=True), "Columns that are selected together."),
     ("forced", Columns(), "Columns that are always selected."),
     ("forbidden", Columns(), "Columns that are never selected, nor read."),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
@@ -59,22 +60,48 @@ def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_format
 
 
+OUT_OF_MEMORY = ("allocate memory", "out of memory", "can't start new thread", "bad_alloc")
+
+
 class OneLineErrors(click.Group):
     """A group whose known mistakes, and warnings, are one line on standard error."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; turn what the library raises about bad input into `error: ...`."""
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), saying_if_interrupted("interrupted: nothing was written"):
                 warnings.simplefilter("always", UserWarning)
                 warnings.showwarning = _one_line_warning
                 return super().invoke(ctx)
+        except BrokenPipeError:  # who read our output has gone: click ends quietly
+            raise
         except (ValueError, TypeError, OSError, ImportError) as error:
             click.echo(f"error: {' '.join(str(error).split())}", err=True)
             ctx.exit(1)
-        except KeyboardInterrupt:
-            click.echo("interrupted: nothing was written", err=True)
-            ctx.exit(130)
+        except (MemoryError, RuntimeError) as error:
+            if not _is_about_memory(error):
+                raise
+            note("error: not enough memory; give fewer rows or columns, a smaller --batch-size, or more memory")
+            ctx.exit(1)
+
+
+@contextmanager
+def saying_if_interrupted(text: str) -> Iterator[None]:
+    """Inside, Ctrl-C ends the command with this line and exit code 130."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note(text)
+        # Python remembers a Ctrl-C that passed through code in a string, as dataclasses have, and would then end
+        # `python -m sklar.cli` by that signal instead of with this code; running any such code makes it forget.
+        exec("")
+        click.get_current_context().exit(130)
+
+
+def _is_about_memory(error: BaseException) -> bool:
+    """Whether memory has run out: torch says so in words, also where a thread cannot be started for lack of it."""
+    said = str(error)
+    return isinstance(error, MemoryError) or any(sign in said for sign in OUT_OF_MEMORY)
 
 
 def _one_line_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:

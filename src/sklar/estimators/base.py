@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklar.audit import AuditReport, audit
 from sklar.estimators.parameters import CopulaParameters
-from sklar.estimators.preparation import prepare, require_finite_weights
+from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
 from sklar.estimators.views import Views
 from sklar.explain import Explanation, explain
 from sklar.export.model_file import write_fitted
+from sklar.export.plain import plain_parameters
 from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.params import check_params
@@ -39,7 +40,7 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
 
     fitted_: ClassVar[FittedModel]  # all that fit leaves behind, of each instance
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, checkpoint: str | PathLike[str] | None = None) -> Self:
         """Learn which features decide each row.
 
         Parameters
@@ -49,8 +50,9 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
             them here, the model is not shown that feature of that row, and never selects it.
             Or a sparse matrix of numbers (read as CSR), nothing in it missing.
         y : target, (n,); several, (n, targets); or for loss="cox" a structured array of an event and a time
-        sample_weight : what each row counts, (n,), from 0; None is 1 for all
-            A whole number is as many copies of the row, and 0 is none.
+        sample_weight : what each row counts, (n,), from 0: 2 is a row twice, 0 none; None is 1 for all
+        checkpoint : folder that the fit keeps itself in, about every minute; None is none
+            The same call again, after a kill, goes on from there and ends with the same result.
 
         Returns
         -------
@@ -58,13 +60,15 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
         """
         check_params(self)
         params, device = self.get_params(deep=False), resolve_device(self.device)
+        plain_parameters(params)  # what cannot be saved is refused before the work
         table = read_training_table(X, y, sample_weight, type(self).__name__, params.get("loss") == "cox")
         schema = Schema.of(table, params)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
-        train = self._training()
-        trained = train(params, data, encoded.task, k, spawn_seeds(self.random_state, 1)[0])
+        seed = spawn_seeds(self.random_state, 1)[0]
+        with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
+            trained = self._training()(params, data, encoded.task, k, kept.seed if kept else seed, kept)
         require_finite_weights(trained.model)
         fitted = FittedModel(
             objective=self.objective,
@@ -159,7 +163,7 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
 
         Parameters
         ----------
-        row : a 1-d array, a pandas Series or a dict (columns by name, in any order), or a table of one row
+        row : a 1-d array or list, a pandas Series or a dict (values by name, in any order), or a table of one row
         penalty, k : as in `select`
 
         Returns
@@ -197,7 +201,8 @@ class CopulaEstimator(Views, OneToOneFeatureMixin, TransformerMixin, CopulaParam
         path : the file to write
         audit : run the audit (it trains small predictors: seconds to a minute); False leaves it out, an AuditReport is
             shown as it is
-        max_rows : rows in the page's table, at most, evenly spread; the page's numbers are of all rows
+        max_rows : rows in the page's table, at most (and so many that the page stays below 3 MB), evenly spread; the
+            page's numbers are of all rows
         title : of the page
 
         Returns

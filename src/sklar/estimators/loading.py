@@ -7,8 +7,10 @@ from os import PathLike
 from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.rankers import CopulaRankerClassifier, CopulaRankerRegressor
 from sklar.estimators.selectors import CopulaSelectorClassifier, CopulaSelectorRegressor
-from sklar.export.model_file import read_fitted
+from sklar.export.fields import record, text
+from sklar.export.model_file import Saved, read_fitted
 from sklar.export.storage import ModelFileError
+from sklar.params import check_params
 
 CLASSES: dict[str, type[CopulaEstimator]] = {
     cls.__name__: cls
@@ -46,7 +48,19 @@ def load(path: str | PathLike[str]) -> CopulaEstimator:
     """
     saved = read_fitted(path)
     try:
-        estimator = CLASSES[saved.fitted.name](**saved.parameters)
-    except (KeyError, TypeError) as error:
-        raise ModelFileError(f"{path}: its metadata does not describe a model ({error})") from error
-    return estimator._adopt(saved.fitted)
+        return _estimator(saved)._adopt(saved.fitted)
+    except (TypeError, ValueError) as error:
+        raise ModelFileError(f"{path}: {error}") from error
+
+
+def _estimator(saved: Saved) -> CopulaEstimator:
+    """The estimator that a file names, with parameters that `fit` would take."""
+    fitted = saved.fitted
+    cls = CLASSES[text("class", fitted.name, CLASSES)]
+    for kind, has in (("Ranker", fitted.k is not None), ("Classifier", fitted.target.classes is not None)):
+        if (kind in fitted.name) != has:
+            raise ModelFileError(f"class is {fitted.name}, and the file describes another kind of model")
+    record("parameters", saved.parameters, cls._get_param_names())
+    estimator = cls(**saved.parameters)
+    check_params(estimator)
+    return estimator

@@ -26,8 +26,8 @@ from sklar.params import (
 AtLeastTwo = Annotated[int, at_least(2)]
 Share = Annotated[float, Interval(Real, 0, 0.9, closed="both")]
 # What these hold is checked against the table's columns: see `table.gating`.
-Columns = Annotated[Sequence[str | int] | None, None, list, tuple]
-Groups = Annotated[Sequence[Sequence[str | int]] | None, None, list, tuple]
+Columns = Annotated[Sequence[str | int] | None, None, list, tuple, "array-like"]
+Groups = Annotated[Sequence[Sequence[str | int]] | None, None, list, tuple, "array-like"]
 
 
 class CopulaParameters(DeclaredParams, BaseEstimator):
@@ -50,6 +50,7 @@ class CopulaParameters(DeclaredParams, BaseEstimator):
     learning_rate: Positive | None = None
     weight_decay: NonNegative | None = None
     dates: Literal["ordinal", "parts"] | None = None
+    scaling: Literal["column", "global"] = "column"
     n_models: Count = 1
     n_folds: AtLeastTwo = 4
     validation_fraction: Share = 0.2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,11 @@ from torch import Tensor, nn
 from sklar.table.schema import Schema
 from sklar.target import EncodedTarget
 from sklar.training.data import TrainingData
+from sklar.training.engine.checkpoint import Checkpoint, checkpointing
 from sklar.training.honest.prescreen import strongest_features
 from sklar.training.honest.settings import WIDEST
+from sklar.training.identity import identity
+from sklar.training.tasks import Task
 
 
 def prepare(
@@ -25,6 +30,15 @@ def prepare(
         schema = _screened(schema, rows, encoded, k, y, weight)
     x = torch.from_numpy(schema.training_inputs(rows)).to(device)
     return schema, TrainingData(x, y, weight, schema.gating.gates)
+
+
+def checkpoint_of(
+    folder: str | PathLike[str] | None, name: str, params: dict[str, Any], data: TrainingData, task: Task, seed: int
+) -> AbstractContextManager[Checkpoint | None]:
+    """The checkpoint of this fit in a folder; None without one."""
+    if folder is None:
+        return nullcontext()
+    return checkpointing(folder, identity(name, params, data, task, seed), seed)
 
 
 def require_finite_weights(model: nn.Module) -> None:

@@ -67,6 +67,9 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     dates : "ordinal", "parts" or None
         How columns of dates and times are read: as days since 1970-01-01, or also as season, weekday and hour (sine and
         cosine of each), all behind one gate. None refuses them.
+    scaling : "column" or "global", default "column"
+        What numbers are divided by: the deviation of their column, or one deviation for all columns. "global" suits
+        columns of one kind and unit (pixels, spectra), where those that hardly vary say little.
     class_weight : dict of class to weight, "balanced" or None
         What the rows of a class count; "balanced" makes all classes count the same.
     min_features : int, default 0
@@ -109,7 +112,8 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
         Epochs without a better held-out loss after which joint training stops.
     device : "auto", "cpu" or "cuda"
     random_state : int, RandomState or None
-        An int fixes the result, bit for bit on CPU.
+        An int fixes the result, bit for bit on a CPU; with objective="joint" only for the same number of threads
+        (`torch.set_num_threads`), since sums in another order round otherwise.
     verbose : bool
         Show a progress bar.
 

@@ -6,22 +6,20 @@ from dataclasses import asdict
 from os import PathLike
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 import sklar
+from sklar.export.architecture_fields import read_architecture, require_tensors
+from sklar.export.fields import entries, record, refused, text, whole
+from sklar.export.plain import plain_labels, plain_parameters, plain_values
+from sklar.export.schema_fields import read_schema, read_target, read_training
 from sklar.export.storage import ModelFileError, read_model, write_model
 from sklar.fitted import FittedModel
 from sklar.model.acquisition_model import AcquisitionArchitecture, AcquisitionModel
 from sklar.model.ensemble import EnsembleArchitecture, EnsembleModel
-from sklar.model.gates import Gates
 from sklar.model.honest_model import HonestArchitecture, HonestModel
 from sklar.model.selection import Architecture, GateModel, SelectionModel
-from sklar.table.encoding import Encoding
-from sklar.table.gating import Gating
-from sklar.table.scaling import Scaling
 from sklar.table.schema import Schema
-from sklar.target import Target
 
 NETWORKS: dict[str, tuple[type[Any], type[Any]]] = {
     "joint": (SelectionModel, Architecture),
@@ -29,6 +27,22 @@ NETWORKS: dict[str, tuple[type[Any], type[Any]]] = {
     "acquisition": (AcquisitionModel, AcquisitionArchitecture),
     "ensemble": (EnsembleModel, EnsembleArchitecture),
 }
+
+
+FIELDS = (
+    "format_version",
+    "library_version",
+    "class",
+    "parameters",
+    "objective",
+    "network",
+    "architecture",
+    "priced",
+    "schema",
+    "target",
+    "missing_cells",
+    "training",
+)
 
 
 class Saved(NamedTuple):
@@ -50,13 +64,11 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
     metadata = {
         "library_version": sklar.__version__,
         "class": fitted.name,
-        "parameters": {key: _plain(value) for key, value in parameters.items()},
+        "parameters": plain_parameters(parameters),
         "objective": fitted.objective,
         "network": next(name for name, (cls, _) in NETWORKS.items() if isinstance(network, cls)),
-        "architectures": {
-            name: {key: _plain(value) for key, value in asdict(one.architecture).items()}
-            for name, one in networks.items()
-        },
+        "architecture": plain_parameters(asdict(network.architecture)),
+        "priced": None if fitted.priced is None else plain_parameters(asdict(fitted.priced.architecture)),
         "schema": {
             "names": list(schema.names),
             "labels": schema.labels,
@@ -66,79 +78,89 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
         },
         "target": {
             "kind": target.kind,
-            "classes": None if target.classes is None else _array(target.classes),
+            "classes": None if target.classes is None else plain_labels(target.classes),
             "centre": target.centre,
             "spread": target.spread,
             "names": list(target.names),
         },
         "missing_cells": list(fitted.missing_cells),
-        "training": {"penalty": fitted.penalty, "path": fitted.path, "history": fitted.history},
+        "training": {
+            "penalty": fitted.penalty,
+            "path": fitted.path,
+            "history": list(map(plain_values, fitted.history)),
+        },
     }
     write_model(path, tensors, metadata)
 
 
 def read_fitted(path: str | PathLike[str]) -> Saved:
-    """Read what `write_fitted` wrote; a file that does not describe a model is a ModelFileError."""
+    """Read what `write_fitted` wrote; a file that does not describe a model is a ModelFileError that names the field.
+
+    What a file says is checked against its own tensors before anything of that size is made, so that memory and time
+    are in proportion to the file.
+    """
     tensors, metadata = read_model(path)
     try:
-        return Saved(_rebuilt(tensors, metadata), dict(metadata["parameters"]))
-    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError, IndexError) as error:
-        raise ModelFileError(f"{path}: its metadata does not describe a model ({error})") from error
+        return _rebuilt(tensors, metadata)
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from error
 
 
-def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> FittedModel:
-    training, device = metadata["training"], metadata["parameters"]["device"]
-    return FittedModel(
-        objective=metadata["objective"],
-        schema=_schema(tensors, metadata),
-        network=_network(tensors, metadata, "network"),
-        target=_target(metadata["target"]),
+def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Saved:
+    record("metadata", metadata, FIELDS)
+    parameters, training = metadata["parameters"], read_training(metadata["training"])
+    if not isinstance(parameters, dict):
+        raise refused("parameters", "an object", parameters)
+    kind = text("network", metadata["network"], NETWORKS)
+    network_class, architecture_class = NETWORKS[kind]
+    size = sum(value.numel() for value in tensors.values())
+    architecture = read_architecture("architecture", architecture_class, metadata["architecture"], size)
+    if kind == "acquisition":
+        whole("architecture.k", architecture.k, 1)
+    schema = read_schema(text("class", metadata["class"]), metadata["schema"], tensors)
+    _require_gates(schema, architecture)
+    priced = None
+    if metadata["priced"] is not None:
+        of_prices = read_architecture("priced", architecture_class, metadata["priced"], size)
+        _require_gates(schema, of_prices)
+        priced = _network(tensors, network_class, of_prices, "priced")
+    fitted = FittedModel(
+        objective=_objective(metadata["objective"], kind, architecture),
+        schema=schema,
+        network=_network(tensors, network_class, architecture),
+        target=read_target(metadata["target"], architecture.n_outputs, architecture.output_kind),
         penalty=training["penalty"],
         path=training["path"],
         history=training["history"],
-        device=device,
-        priced=_network(tensors, metadata, "priced") if "priced" in metadata["architectures"] else None,
-        missing_cells=tuple(metadata["missing_cells"]),
+        device=text("parameters.device", parameters.get("device")),
+        missing_cells=tuple(
+            text("missing_cells", cell) for cell in entries("missing_cells", metadata["missing_cells"])
+        ),
+        priced=priced,
     )
+    return Saved(fitted, parameters)
 
 
-def _network(tensors: dict[str, torch.Tensor], metadata: dict[str, Any], which: str) -> GateModel:
-    """The `network` that answers, or the `priced` one that does at other penalties."""
-    given = dict(metadata["architectures"][which])
-    given["blocks"] = tuple(tuple(block) for block in given["blocks"])
-    given.update({name: tuple(given[name]) for name in ("gate_of_input", "forced") if name in given})
-    network_class, architecture_class = NETWORKS[metadata["network"]]
-    network = network_class(architecture_class(**given), torch.Generator())  # no draw from the global generator
-    prefix = f"{which}."
-    network.load_state_dict({key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)})
+def _network(
+    tensors: dict[str, torch.Tensor], network_class: type[Any], architecture: Any, which: str = "network"
+) -> GateModel:
+    """The network that answers, or the `priced` one, with the file's weights checked against it."""
+    other = ("scaling.", "network." if which == "priced" else "priced.")
+    state = {name: value for name, value in tensors.items() if not name.startswith(other)}
+    require_tensors(network_class, architecture, state, which)
+    network = network_class(architecture, torch.Generator())  # no draw from the global generator
+    network.load_state_dict({name.removeprefix(f"{which}."): value for name, value in state.items()})
     return network.double().eval()
 
 
-def _schema(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Schema:
-    kept = metadata["schema"]
-    scaling = Scaling(tensors["scaling.centre"].numpy(), tensors["scaling.spread"].numpy())
-    columns, gates = (np.array(kept[name], dtype=np.intp) for name in ("columns", "gates"))
-    encoding = Encoding.from_dict(scaling, kept["encoding"])
-    of_input = np.repeat(gates, encoding.widths()[columns]).tolist()
-    gating = Gating(columns, gates, Gates.of(int(gates[-1]) + 1, of_input))
-    return Schema(metadata["class"], tuple(kept["names"]), kept["labels"], encoding, gating)
+def _require_gates(schema: Schema, architecture: Any) -> None:
+    """Raise unless the network has the gates of the table's schema."""
+    gates = schema.gating.gates
+    of_input = () if gates.of_input is None else tuple(gates.of_input.tolist())
+    if architecture.n_features != gates.n or architecture.gate_of_input != of_input:
+        raise ModelFileError("architecture.n_features and gate_of_input do not fit schema.gates and its encoding")
 
 
-def _target(kept: dict[str, Any]) -> Target:
-    classes = kept["classes"]
-    if classes is not None:
-        classes = np.array(classes["values"], dtype=np.dtype(classes["dtype"]))
-    return Target(kept["kind"], classes, kept["centre"], kept["spread"], tuple(kept["names"]))
-
-
-def _array(values: np.ndarray) -> dict[str, Any]:
-    return {"dtype": values.dtype.str, "values": values.tolist()}
-
-
-def _plain(value: Any) -> Any:
-    """What JSON can hold; a random generator has no place in a file and becomes None."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return None if isinstance(value, np.random.RandomState) else value
+def _objective(given: Any, network: str, architecture: Any) -> str:
+    is_joint = network == "joint" or not getattr(architecture, "honest", True)
+    return text("objective", given, ("joint" if is_joint else "honest",))

@@ -44,24 +44,51 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[st
         raise FileNotFoundError(f"{path}: no such file")
     try:
         with safe_open(path, framework="pt") as file:
-            text = (file.metadata() or {}).get(_KEY)
-            if text is None:
-                raise ModelFileError(f"{path}: a safetensors file, but not one that sklar wrote")
-            metadata = json.loads(text)
-            if not isinstance(metadata, dict):
-                raise ModelFileError(f"{path}: its metadata is not a JSON object")
-            version = metadata.get("format_version")
-            if version != FORMAT_VERSION:
-                raise ModelFileError(
-                    f"{path}: written in format {version}, this sklar reads format {FORMAT_VERSION}; "
-                    f"it was made by sklar {metadata.get('library_version', 'of unknown version')}"
-                )
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-    except (SafetensorError, json.JSONDecodeError, UnicodeDecodeError, OSError) as error:
+            metadata = _metadata(file.metadata() or {})
+            tensors = {key: _tensor(file, key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+        digest = metadata.pop("digest", None)
+        if digest != _digest(_text(metadata), tensors):
+            raise ModelFileError("damaged: its contents do not match its checksum")
+    except ModelFileError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+    except (
+        SafetensorError,
+        ValueError,
+        RecursionError,
+        OSError,
+    ) as error:  # ValueError: what is not JSON, or not UTF-8
         raise ModelFileError(f"{path}: not a sklar model, or a damaged one ({error})") from error
-    if metadata.pop("digest", None) != _digest(_text(metadata), tensors):
-        raise ModelFileError(f"{path}: damaged: its contents do not match its checksum")
     return tensors, metadata
+
+
+def _metadata(entries: dict[str, str]) -> dict[str, Any]:
+    if _KEY not in entries:
+        raise ModelFileError("a safetensors file, but not one that sklar wrote")
+    metadata = json.loads(entries[_KEY], parse_constant=_refuse_constant)
+    if not isinstance(metadata, dict):
+        raise ModelFileError("its metadata is not a JSON object")
+    version = metadata.get("format_version")
+    if version != FORMAT_VERSION:
+        raise ModelFileError(
+            f"written in format {version}, this sklar reads format {FORMAT_VERSION}; "
+            f"it was made by sklar {metadata.get('library_version', 'of unknown version')}"
+        )
+    return metadata
+
+
+def _refuse_constant(name: str) -> None:
+    raise ModelFileError(f"its metadata holds {name}, which is not JSON")
+
+
+def _tensor(file: Any, key: str) -> Tensor:
+    """A tensor of finite floats; what no sklar wrote is refused before it is read."""
+    kind = file.get_slice(key).get_dtype()
+    if kind not in ("F32", "F64"):
+        raise ModelFileError(f"tensor {key} must hold F32 or F64; got {kind}")
+    value = file.get_tensor(key)
+    if not value.isfinite().all():
+        raise ModelFileError(f"tensor {key} holds a value that is not finite")
+    return value
 
 
 def _text(metadata: dict[str, Any]) -> str:

@@ -76,6 +76,10 @@ class AcquisitionModel(GateModel):
         falling = torch.arange(order.shape[-1], 0, -1, device=x.device, dtype=x.dtype).expand_as(order)
         return x.new_full((*x.shape[:-1], self.architecture.n_features), -1.0).scatter(-1, order, falling)
 
+    def decide(self, scores: Tensor) -> Tensor:
+        """What was asked for and has something to show: bool, like scores."""
+        return super().decide(scores) & (scores > 0)
+
     def gates(self, x: Tensor) -> Choice:
         """Scores alone."""
         return Choice(self.scores(x), None, None)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import torch
 from torch import Tensor, nn
 
-from sklar.model.honest_model import HonestArchitecture, HonestModel, mean_output
+from sklar.model.honest_model import HonestModel, mean_output
 from sklar.model.networks import Choice
 from sklar.model.selection import Architecture, GateModel, SelectionModel
 from sklar.model.topk_mask import places
@@ -29,15 +29,6 @@ class EnsembleArchitecture(Architecture):
     honest: bool = True
     members: tuple[Architecture, ...] = ()
     columns: tuple[tuple[int, ...], ...] = ()
-
-    def __post_init__(self) -> None:
-        """From a file, members come as words and tuples as lists."""
-        kind = HonestArchitecture if self.honest else Architecture
-        members = [kind(**_with_tuples(m)) if isinstance(m, dict) else m for m in self.members]
-        object.__setattr__(self, "members", tuple(members))
-        object.__setattr__(self, "columns", _tuples(self.columns))
-        for name in ("gate_of_input", "forced"):
-            object.__setattr__(self, name, tuple(getattr(self, name)))
 
 
 class EnsembleChoice(NamedTuple):
@@ -198,16 +189,6 @@ def _as_decided(member: GateModel, scores: Tensor) -> Tensor:
     return torch.where((scores > 0) & ~member.decide(scores), -scores, scores)
 
 
-def _tuples(lists: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(part) for part in lists)
-
-
-def _with_tuples(words: dict[str, Any]) -> dict[str, Any]:
-    """An architecture's words as they were before they went to a file."""
-    flat: dict[str, Any] = {name: tuple(words[name]) for name in ("gate_of_input", "forced") if name in words}
-    return {**words, **flat, "blocks": _tuples(words["blocks"])}
-
-
 def _widths(architecture: Architecture, read: list[int]) -> list[tuple[int, int]]:
     """The number of inputs of each feature that a member reads."""
     counts = Counter(architecture.gate_of_input or range(len(read)))
@@ -218,4 +199,7 @@ def _inputs_of(gate_of_input: tuple[int, ...], gates: tuple[int, ...]) -> list[i
     """The inputs of some gates, gate by gate."""
     if not gate_of_input:
         return list(gates)
-    return [number for gate in gates for number, own in enumerate(gate_of_input) if own == gate]
+    inputs: dict[int, list[int]] = {gate: [] for gate in gates}
+    for number, gate in enumerate(gate_of_input):
+        inputs.get(gate, []).append(number)
+    return [number for gate in gates for number in inputs[gate]]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+DEAREST = 1e30  # cost of a gate; higher ones would not be finite in float32 when multiplied
 OPEN = 1e8  # the score of a gate that is forced: no noise shuts it
 
 
@@ -41,7 +42,9 @@ class Gates:
             n,
             None if alone else torch.tensor(of_input, dtype=torch.long),
             is_forced if len(forced) else None,
-            None if cost is None or all(price == 1 for price in cost) else torch.tensor(cost, dtype=torch.float32),
+            None
+            if cost is None or all(price == 1 for price in cost)
+            else torch.tensor(cost, dtype=torch.float64).clamp_max(DEAREST).float(),
         )
 
     def to(self, device: torch.device) -> Gates:

@@ -79,7 +79,8 @@ class GateModel(nn.Module):
         super().__init__()
         a = self.architecture = architecture
         of_input = torch.tensor(a.gate_of_input) if a.gate_of_input else None
-        forced = torch.isin(torch.arange(a.n_features), torch.tensor(a.forced)) if a.forced else None
+        opened = set(a.forced)
+        forced = torch.tensor([gate in opened for gate in range(a.n_features)]) if opened else None
         self.register_buffer("gate_of_input", of_input, persistent=False)
         self.register_buffer("forced", forced, persistent=False)
 

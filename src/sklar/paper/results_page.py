@@ -116,10 +116,12 @@ def _has_measured(view: TableView) -> bool:
 
 
 def _distinct(rows: list[Row], field: str) -> list[str]:
-    return list(dict.fromkeys(str(row[field]) for row in rows))
+    return list(dict.fromkeys(str(row.get(field, "unknown")) for row in rows))
 
 
 def _seconds(rows: list[Row]) -> float:
     """All cells together; a cell's metrics share its seconds."""
-    cells = {(row["method"], row["dataset"], row["setting"], row["k"], row["seed"]): row["seconds"] for row in rows}
+    cells = {
+        (row["method"], row["dataset"], row["setting"], row["k"], row["seed"]): row.get("seconds", 0.0) for row in rows
+    }
     return sum(cells.values())

@@ -15,6 +15,8 @@ from scipy import sparse
 
 from sklar.table.columns import Column, from_categories, from_objects
 
+WIDE = (nw.Int128, nw.UInt128, nw.Decimal)  # numbers that numpy has no type for
+
 
 def adapt(X: Any) -> Table:
     """The adapter of a table.
@@ -90,7 +92,9 @@ class ArrayTable(Table):
                 X = np.array(X, dtype=object) if np.asarray(X).dtype.kind in "OUS" else np.asarray(X)
             except ValueError:  # rows of different lengths
                 return None
-        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS":
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "mM" and X.size:
+            return [Column(f"x{j}", column, is_date=True) for j, column in enumerate(X.T)]
+        if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS" or not X.shape[1]:
             return None
         return [from_objects(f"x{j}", column) for j, column in enumerate(X.astype(object).T)]
 
@@ -127,11 +131,14 @@ class SparseTable(Table):
 
 
 class NamedColumns(Table):
-    """A dict of numpy arrays, as a file gives them."""
+    """A dict of columns: numpy arrays, as a file gives them, or whatever numpy makes an array of."""
 
-    def __init__(self, native: dict[str, np.ndarray]) -> None:
-        super().__init__(native)
+    def __init__(self, native: dict[str, Any]) -> None:
+        super().__init__({name: _one_column(str(name), values) for name, values in native.items()})
         self.names, self.labels = [str(name) for name in native], "text"
+        for name, values in self.native.items():
+            if len(values) != self.n_rows:
+                raise ValueError(f"column {name!r} has {len(values)} rows, and the first column {self.n_rows}")
 
     @property
     def n_rows(self) -> int:
@@ -145,6 +152,8 @@ class NamedColumns(Table):
     def _column(self, name: str, values: np.ndarray) -> Column:
         if values.dtype.kind in "mM":
             return Column(name, values, is_date=True)
+        if values.dtype.kind == "c":
+            raise ValueError(f"column {name!r}: Complex data not supported")
         return from_objects(name, values) if values.dtype.kind in "OUS" else Column(name, values.astype(np.float64))
 
     def cells(self, j: int) -> Any:
@@ -177,7 +186,9 @@ class Frame(Table):
         """Every column by its type; scikit-learn reads numbers, and of pandas also those with missing values."""
         series = [self.frame[:, j] for j in range(self.frame.shape[1])]
         is_pandas = self.frame.implementation.is_pandas_like()
-        if all(_is_number(one) and (is_pandas or not one.null_count()) for one in series):
+        if is_pandas and _is_partly_sparse(self.native):
+            return [_frame_column(name, one) for name, one in zip(self.names or (), series, strict=True)]
+        if all(_is_number(one) and one.dtype not in WIDE and (is_pandas or not one.null_count()) for one in series):
             return None
         return [_frame_column(name, one) for name, one in zip(self.names or (), series, strict=True)]
 
@@ -205,6 +216,25 @@ class Frame(Table):
         """The index of pandas, else numbers."""
         index = nw.maybe_get_index(self.frame)
         return super().row_labels(rows) if index is None else [str(label) for label in index]
+
+
+def _one_column(name: str, values: Any) -> np.ndarray:
+    """A column of a dict as an array; text and numbers side by side stay what they are."""
+    try:
+        column = np.asarray(values)
+        if column.dtype.kind in "US" and not hasattr(values, "dtype"):
+            column = np.array(values, dtype=object)
+    except ValueError as error:  # cells of different lengths
+        raise ValueError(f"column {name!r} must hold one value per row ({error})") from error
+    if column.ndim != 1:
+        raise ValueError(f"column {name!r} must hold one value per row; got shape {column.shape}")
+    return column
+
+
+def _is_partly_sparse(frame: Any) -> bool:
+    """Whether pandas' sparse columns stand beside others, or have another fill value than 0: read one by one, dense."""
+    fills = [getattr(kind, "fill_value", None) for kind in frame.dtypes if type(kind).__name__ == "SparseDtype"]
+    return bool(fills) and not (len(fills) == frame.shape[1] and all(fill == 0 for fill in fills))
 
 
 def _is_number(series: Any) -> bool:

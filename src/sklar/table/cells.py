@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,14 @@ import numpy as np
 def plain(value: Any) -> Any:
     """A cell as JSON can hold it: a number, text, a truth value, or None where it is missing."""
     value = value.item() if isinstance(value, np.generic) else value
-    if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+    if value is None or type(value).__name__ in ("NAType", "NaTType") or is_nan(value):
         return None
     return value if isinstance(value, bool | int | float | str) else str(value)
+
+
+def is_nan(value: Any) -> bool:
+    """Whether a number is none; decimals know it without being compared, which signals an error for some."""
+    return bool(value.is_nan()) if isinstance(value, Decimal) else bool(value != value)
 
 
 def said(value: Any) -> str:
@@ -35,13 +41,13 @@ def _without_numpy(value: Any) -> Any:
 
 
 def show_value(value: Any) -> str:
-    """A cell for a person: four digits of a number.
+    """A cell for a person: four digits of a number, without an exponent as long as it is below ten million.
 
     Examples
     --------
-    >>> show_value(3.14159), show_value(2), show_value("blue"), show_value(None)
-    ('3.142', '2', 'blue', 'missing')
+    >>> show_value(3.14159), show_value(13495.7), show_value(2), show_value("blue"), show_value(None)
+    ('3.142', '13500', '2', 'blue', 'missing')
     """
     if value is None:
         return "missing"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{float(f'{value:.4g}'):.7g}" if isinstance(value, float) else str(value)

@@ -6,12 +6,13 @@ Numbers and booleans become float64 with NaN where missing, everything else Pyth
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sklar.table.cells import said
+from sklar.table.cells import is_nan, said
 from sklar.table.dates import DATES, are_iso_dates, days_of
 
 # A cell of text longer than this is a document or a mistake, not a category.
@@ -26,6 +27,7 @@ class Column(NamedTuple):
 
     name: str
     values: np.ndarray
+    is_declared: bool = False  # the table says that it holds categories, whatever they look like
     is_date: bool = False  # of any kind, also as text that can be read as nothing else
 
     @property
@@ -70,7 +72,7 @@ def from_objects(name: str, values: Iterable[Any]) -> Column:
         if what == "unknown":
             raise TypeError(f"column {name!r}: the argument must be a string or a real number, not {kind.__name__!r}")
     if "text" not in kinds.values():
-        return Column(name, np.array([np.nan if kinds[type(v)] == "missing" else float(v) for v in values]))
+        return Column(name, _floats(name, [None if kinds[type(v)] == "missing" else v for v in values]))
     for row, value in enumerate(values):
         what = kinds[type(value)]
         if what == "text":
@@ -78,7 +80,7 @@ def from_objects(name: str, values: Iterable[Any]) -> Column:
                 raise ValueError(
                     f"column {name!r}, row {row}: a cell of {len(value)} characters, at most {LONGEST_TEXT} are read"
                 )
-        elif what == "missing" or value != value:
+        elif what == "missing" or is_nan(value):
             values[row] = None
         else:
             text = next(i for i, v in enumerate(values) if kinds[type(v)] == "text")
@@ -98,7 +100,7 @@ def from_categories(name: str, values: Iterable[Any]) -> Column:
     [3, 1, None]
     """
     cells = np.fromiter(values, dtype=object)
-    missing = [_kind_of(type(value)) == "missing" or value != value for value in cells]
+    missing = [_kind_of(type(value)) == "missing" or is_nan(value) for value in cells]
     cells[missing] = None
     present = set(cells) - {None}
     kinds = {_kind_of(type(value)) for value in present}
@@ -107,7 +109,26 @@ def from_categories(name: str, values: Iterable[Any]) -> Column:
     if "text" in kinds:
         from_objects(name, sorted(present, key=str))
     plain = {value: value.item() for value in present if isinstance(value, np.generic)}
-    return Column(name, np.array([*(plain.get(value, value) for value in cells), None], dtype=object)[:-1])
+    return Column(
+        name, np.array([*(plain.get(value, value) for value in cells), None], dtype=object)[:-1], is_declared=True
+    )
+
+
+def kind_of(value: Any) -> str:
+    """What a cell is: "text", "number", "date", "missing" or "unknown"."""
+    kind = _kind_of(type(value))
+    return "missing" if kind == "number" and isinstance(value, Decimal) and value.is_nan() else kind
+
+
+def _floats(name: str, values: list[Any]) -> np.ndarray:
+    """Numbers as float64, NaN where None."""
+    result = np.empty(len(values))
+    for row, value in enumerate(values):
+        try:
+            result[row] = np.nan if value is None or is_nan(value) else float(value)
+        except OverflowError as error:
+            raise ValueError(f"column {name!r}, row {row}: a number beyond 1e308; rescale it") from error
+    return result
 
 
 def _kind_of(kind: type) -> str:
@@ -117,7 +138,8 @@ def _kind_of(kind: type) -> str:
         return "missing"
     if issubclass(kind, DATES) or kind.__name__ == "Period":
         return "date"
-    return "number" if issubclass(kind, NUMBERS) or kind.__name__ == "Decimal" else "unknown"
+    is_real = issubclass(kind, NUMBERS) and not issubclass(kind, np.complexfloating)
+    return "number" if is_real or issubclass(kind, Decimal) else "unknown"
 
 
 def _short(text: str) -> str:

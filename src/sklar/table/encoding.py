@@ -18,6 +18,8 @@ as NaN.
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -36,6 +38,9 @@ MOST_CATEGORIES = 255
 # Rows times inputs of an encoded table (float32: 8 GiB).
 MOST_ENTRIES = 2**31
 
+# "5%", "1,000", "$3.50", "(1 000)": not "12", which may be a code, nor "1-2".
+WRITTEN_NUMBER = re.compile(r"\s*[-+(]?(?=.*[%$€£¥,' ])[$€£¥]?\s*\d+([,.' ]\d+)*\s*[%$€£¥]?\)?\s*")
+
 States = tuple[Any, ...]  # the categories of one column: text, numbers or booleans
 
 
@@ -43,16 +48,16 @@ class Categories(NamedTuple):
     """The categories of a table's columns."""
 
     of_column: tuple[States | None, ...]  # None: numbers; (): no value in any row
-    pooled: np.ndarray  # bool (d,): there are more than these
+    others: np.ndarray  # (d,): the share of rows that hold more than these
     dates: np.ndarray  # bool (d,): numbers that are days
 
 
 def learn_categories(columns: list[Column]) -> tuple[Categories, np.ndarray]:
     """The categories of a table's columns, and its rows."""
-    found = [_frequent(column) if column.is_text else (None, False) for column in columns]
+    found = [_frequent(column) if column.is_text else (None, 0.0) for column in columns]
     categories = Categories(
         tuple(kept for kept, _ in found),
-        np.array([rest for _, rest in found], dtype=bool),
+        np.array([rest for _, rest in found]),
         np.array([column.is_date for column in columns], dtype=bool),
     )
     return categories, _codes(columns, categories.of_column)
@@ -65,22 +70,33 @@ class Encoding:
     scaling: Scaling
     missing: np.ndarray  # bool (d,): fit saw a missing value
     categories: tuple[States | None, ...]  # of each column; None: numbers
-    pooled: np.ndarray  # bool (d,): categories beyond these are one input
+    others: np.ndarray  # (d,): the share of rows in fit with categories beyond these, which are one input
     dates: np.ndarray  # bool (d,): numbers that are days
     with_cycles: bool = False  # dates are season, weekday and hour too
 
     @classmethod
-    def of(cls, rows: Any, names: list[str], found: Categories | None = None, with_cycles: bool = False) -> Encoding:
-        """The encoding of rows, NaN where missing; no categories were `found` where all columns are numbers."""
+    def of(
+        cls,
+        rows: Any,
+        names: list[str],
+        found: Categories | None = None,
+        with_cycles: bool = False,
+        one_scale: bool = False,
+    ) -> Encoding:
+        """The encoding of rows, NaN where missing; no categories were `found` where all columns are numbers.
+
+        `one_scale` divides all numbers by the same deviation.
+        """
         d, missing = rows.shape[1], _holds_nan(rows)
         require_finite(rows, names, missing=True)
         empty = [j for j in np.flatnonzero(missing).tolist() if np.isnan(rows[:, j]).all()]
-        scaling = Scaling.of(rows, names, empty)
-        of_column, pooled, dates = found or Categories((None,) * d, np.zeros(d, dtype=bool), np.zeros(d, dtype=bool))
+        of_column, others, dates = found or Categories((None,) * d, np.zeros(d), np.zeros(d, dtype=bool))
+        numbers = np.array([kept is None for kept in of_column])
+        scaling = Scaling.of(rows, names, empty, numbers if one_scale else None)
         categories = tuple(() if j in empty else kept for j, kept in enumerate(of_column)) if empty else of_column
         for j in np.flatnonzero([kept is not None for kept in categories]):
             scaling.centre[j], scaling.spread[j] = 0.0, _spread_of_codes(rows[:, j])
-        return cls(scaling, missing, categories, pooled, dates, with_cycles)
+        return cls(scaling, missing, categories, others, dates, with_cycles)
 
     @cached_property
     def is_plain(self) -> bool:
@@ -91,6 +107,11 @@ class Encoding:
     def empty(self) -> list[int]:
         """The columns that had no value in any row of fit."""
         return [j for j, kept in enumerate(self.categories) if kept == ()]
+
+    @property
+    def pooled(self) -> np.ndarray:
+        """Which columns have categories that share one input: bool (d,)."""
+        return self.others > 0
 
     @property
     def has_text(self) -> bool:
@@ -113,6 +134,18 @@ class Encoding:
         """A table's rows, as its columns were in fit."""
         columns = [_as_in_fit(*one) for one in zip(columns, self.categories, self.dates, strict=True)]
         return _codes(columns, self.categories)
+
+    def warn_unseen(self, rows: Any, names: list[str], columns: slice | np.ndarray = EVERY) -> None:
+        """Warn of columns with clearly more categories that fit did not keep than it saw: they may be misspelled."""
+        for j in np.arange(len(names))[columns] if self.has_text else ():
+            kept, before = self.categories[j], float(self.others[j])
+            share = 0.0 if not kept or not len(rows) else float(np.mean(rows[:, j] >= len(kept)))
+            if share > before + 3 * np.sqrt(before * (1 - before) / max(1, len(rows))):  # 3 standard errors
+                warnings.warn(
+                    f"column {names[j]!r}: {100 * share:.3g}% of the rows hold categories that fit did not know "
+                    f"({100 * before:.3g}% in fit); are they spelled as they were in fit?",
+                    stacklevel=2,
+                )
 
     def apply(self, rows: np.ndarray, columns: slice | np.ndarray = EVERY) -> np.ndarray:
         """The inputs of rows (n, w) that hold these columns alone, column by column: float64 (n, W)."""
@@ -160,7 +193,7 @@ class Encoding:
         """What a file keeps besides the scaling."""
         return {
             "missing": self.missing.tolist(),
-            "pooled": self.pooled.tolist(),
+            "others": self.others.tolist(),
             "categories": [None if kept is None else list(kept) for kept in self.categories],
             "dates": self.dates.tolist(),
             "with_cycles": self.with_cycles,
@@ -171,17 +204,29 @@ class Encoding:
         """What `to_dict` gave; None is a table of plain numbers."""
         d = len(scaling.centre)
         no = [False] * d
-        kept = kept or {"missing": no, "pooled": no, "categories": [None] * d, "dates": no, "with_cycles": False}
+        kept = kept or {"missing": no, "others": no, "categories": [None] * d, "dates": no, "with_cycles": False}
         categories = tuple(None if values is None else tuple(values) for values in kept["categories"])
-        missing, pooled, dates = (np.array(kept[name], dtype=bool) for name in ("missing", "pooled", "dates"))
-        return cls(scaling, missing, categories, pooled, dates, bool(kept["with_cycles"]))
+        missing, dates = (np.array(kept[name], dtype=bool) for name in ("missing", "dates"))
+        return cls(scaling, missing, categories, np.array(kept["others"], dtype=float), dates, kept["with_cycles"])
 
 
-def _frequent(column: Column) -> tuple[States, bool]:
-    """The categories to keep, sorted, and whether others are left."""
+def _warn_of_numbers(column: Column, kept: States) -> None:
+    """Warn where every category of a column is a number with a sign that numbers in a table do not have."""
+    if not column.is_declared and all(isinstance(value, str) and WRITTEN_NUMBER.fullmatch(value) for value in kept):
+        warnings.warn(
+            f"column {column.name!r} holds numbers written as text ({kept[0]!r}) and is read as categories; strip the "
+            "signs to make it numbers",
+            stacklevel=2,
+        )
+
+
+def _frequent(column: Column) -> tuple[States, float]:
+    """The categories to keep, sorted, and the share of rows that hold others."""
     counts = Counter(value for value in column.values if value is not None)
     kept = sorted(counts, key=lambda value: (-counts[value], str(value)))[:MOST_CATEGORIES]
-    return tuple(sorted(kept, key=str)), len(counts) > len(kept)
+    _warn_of_numbers(column, tuple(kept))
+    others = counts.total() - sum(counts[value] for value in kept)
+    return tuple(sorted(kept, key=str)), others / len(column.values)
 
 
 def _as_in_fit(column: Column, kept: States | None, is_date: bool) -> Column:

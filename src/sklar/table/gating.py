@@ -84,7 +84,7 @@ def _column(column: Any, names: list[str], param: str) -> int:
 def _columns(given: Any, names: list[str], param: str) -> list[int]:
     if given is None:
         return []
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    if isinstance(given, (str, bytes, dict)) or not isinstance(given, Iterable):
         raise ValueError(f"{param} must be a list of columns, by name or number; got {said(given)}")
     return sorted({_column(column, names, param) for column in given})
 
@@ -105,6 +105,8 @@ def _costs(given: Any, names: list[str]) -> np.ndarray:
     cost = np.ones(len(names))
     if given is None:
         return cost
+    if hasattr(given, "to_dict"):  # a Series of pandas: by its labels
+        given = given.to_dict()
     if not isinstance(given, dict):
         values = np.asarray(given, dtype=object)
         if values.shape != cost.shape:

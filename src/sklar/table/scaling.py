@@ -25,10 +25,18 @@ class Scaling:
     spread: np.ndarray  # (d,)
 
     @classmethod
-    def of(cls, X: Any, names: list[str], empty: Collection[int] = ()) -> Scaling:
+    def of(cls, X: Any, names: list[str], empty: Collection[int] = (), together: np.ndarray | None = None) -> Scaling:
         """The scaling of a table, dense or sparse; constant columns become 0, and NaN (of a dense one) is missing.
 
-        Columns that are `empty` have no scale.
+        Columns that are `empty` have no scale; those `together`, bool (d,), have one, the root mean square of theirs.
+
+        Examples
+        --------
+        >>> X = np.array([[1.0, 0.0, 5.0], [-1.0, 7.0, 5.0]])
+        >>> Scaling.of(X, ["a", "b", "c"]).spread
+        array([1. , 3.5, 1. ])
+        >>> Scaling.of(X, ["a", "b", "c"], together=np.ones(3, dtype=bool)).spread.round(2)
+        array([2.57, 2.57, 1.  ])
         """
         with np.errstate(over="ignore", invalid="ignore"):
             centre, spread = _moments_by_rows(X) if is_mapped(X) else _moments_by_columns(X)
@@ -42,7 +50,10 @@ class Scaling:
         if len(too_large):
             raise ValueError(f"column {names[too_large[0]]!r} has values too large to square; rescale it")
         rounding = 10 * np.finfo(np.float64).eps * np.abs(centre) * np.sqrt(X.shape[0])
-        return cls(centre, np.where(spread > rounding, spread, 1.0))
+        varies = spread > rounding
+        if together is not None and (varies & together).any():
+            spread[together] = np.sqrt(np.square(spread[varies & together]).mean())
+        return cls(centre, np.where(varies, spread, 1.0))
 
     def apply(self, X: np.ndarray, columns: slice | np.ndarray = EVERY) -> np.ndarray:
         """(X - centre) / spread, in float64, clipped far out; X holds these columns alone."""

@@ -18,7 +18,7 @@ from sklearn.utils import Tags, check_array, check_consistent_length, check_X_y
 from sklearn.utils.validation import validate_data
 
 from sklar.table.adapter import NamedColumns, Table, adapt
-from sklar.table.columns import Column
+from sklar.table.columns import Column, kind_of
 from sklar.table.dates import refuse_dates
 from sklar.table.encoding import Categories, Encoding, learn_categories
 from sklar.table.gating import Gating
@@ -57,7 +57,8 @@ class Schema:
         names, found, dates = list(table.names), table.categories, params.get("dates")
         if dates is None and found is not None and found.dates.any():
             raise refuse_dates(names[int(found.dates.argmax())])
-        encoding = Encoding.of(table.rows, names, found, with_cycles=dates == "parts")
+        one_scale = params.get("scaling") == "global"
+        encoding = Encoding.of(table.rows, names, found, with_cycles=dates == "parts", one_scale=one_scale)
         encoding.require_room(table.rows.shape[0], names)
         if encoding.empty:
             empty = ", ".join(repr(names[j]) for j in encoding.empty)
@@ -97,6 +98,7 @@ class Schema:
     def read(self, X: Any) -> Any:
         """A table's rows (see `encoding`), or CSR; only the columns that the network reads must be known to it."""
         table = adapt(X)
+        _require_columns(table)
         columns, checks = table.columns(), _checks(self.owner)
         checks.n_features_in_ = self.n_columns
         if self.labels != "position":
@@ -105,13 +107,14 @@ class Schema:
             checks.feature_names_in_ = np.array(self.names, dtype=object)
         if columns is None and not self.encoding.has_text:
             given = {"dtype": "numeric", "accept_sparse": "csr", "ensure_all_finite": False}
-            rows = validate_data(checks, table.native, reset=False, **given)
+            rows = _as_torch_can(validate_data(checks, table.native, reset=False, **given))
         else:
             if not isinstance(table, NamedColumns):
                 validate_data(checks, table.native, reset=False, skip_check_array=True)
             columns = columns or _number_columns(table, self.names)
             rows = check_array(self.encoding.rows(columns), ensure_all_finite=False, estimator=self.owner)
         require_finite(rows, list(self.names), self._read, missing=True)
+        self.encoding.warn_unseen(rows, list(self.names), self._read)
         return rows
 
     def absent(self, rows: Any) -> np.ndarray:
@@ -172,17 +175,57 @@ class Schema:
 
 def read_training_table(X: Any, y: Any, sample_weight: Any, owner: str, survival: bool = False) -> TrainingTable:
     """A table, its target and what rows count, checked; `survival` is a target of events and times."""
+    check_target(y)
     X, y, weight = without_zeros(X, y, weights_of_rows(sample_weight, X))
     table = adapt(X)
+    _require_columns(table)
     columns, pairs = table.columns(), survival and y is not None
     categories = None
     if columns is None:
         rows, y = _read_numbers(table, y, owner, pairs)
     else:
         categories, rows, y = _read_columns(table, columns, y, owner, pairs)
-    rows, y, weight = arranged(rows, y, weight)
+    rows, y, weight = arranged(_as_torch_can(rows), y, weight)
     names = table.names or [f"x{j}" for j in range(rows.shape[1])]
     return TrainingTable(owner, tuple(names), table.labels, categories, rows, y, weight)
+
+
+def _require_columns(table: Table) -> None:
+    if table.names == []:
+        raise ValueError(f"Found array with 0 feature(s) (shape=({table.n_rows}, 0)) while a minimum of 1 is required")
+
+
+def _as_torch_can(rows: Any) -> Any:
+    """Rows in a type that torch has too: no longdouble."""
+    return rows.astype(np.float64) if rows.dtype == np.longdouble else rows
+
+
+def check_target(y: Any) -> None:
+    """Raise, naming the first row whose target is missing as no number can be (None, NA, NaT) or of another kind.
+
+    Examples
+    --------
+    >>> check_target(["a", None])
+    Traceback (most recent call last):
+    ...
+    ValueError: y is missing in row 1; leave out rows without a target
+    """
+    values = np.asarray(y)
+    if not values.ndim or not len(values):
+        return
+    per_row = max(1, values.size // len(values))
+    kinds = [kind_of(value) for value in values.flat] if values.dtype == object else []
+    missing = "missing" in kinds or (values.dtype.kind in "mM" and bool(np.isnat(values).any()))
+    if missing:
+        row = kinds.index("missing") if kinds else int(np.isnat(values.ravel()).argmax())
+        raise ValueError(f"y is missing in row {row // per_row}; leave out rows without a target")
+    if kinds and kinds[0] not in ("text", "number"):
+        kind = type(values.flat[0]).__name__
+        raise ValueError(f"Unknown label type: y holds objects of type {kind}; use numbers, text or numpy's datetime64")
+    if len(set(kinds)) > 1:
+        row = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
+        first, other = values.flat[0], values.flat[row]
+        raise ValueError(f"y holds {first!r} and, in row {row // per_row}, {other!r}: make it all text or all numbers")
 
 
 def _read_numbers(table: Table, y: Any, owner: str, pairs: bool) -> tuple[Any, np.ndarray]:

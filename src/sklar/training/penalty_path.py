@@ -8,6 +8,11 @@ import numpy as np
 
 PenaltyPath = dict[str, list[float]]
 
+# In units of the loss, in which hardly anything gains 10. A higher price selects no less, but drowns what other
+# features say, or overflows: then everything is selected.
+HIGHEST_PRICE = 100.0
+LARGEST_PENALTY = 1e30  # that float32 holds, also times a price
+
 
 class PathChoice(NamedTuple):
     """The chosen member of those to choose from, its penalty, and the path as a table (equally long columns)."""

@@ -46,7 +46,6 @@ def test_every_table_is_complete():
         "table-low-rank": 6,
         "table-nola": 8,
         "table-data": 9,
-        "figure-accuracy": 4,
     }
 
 

@@ -2,9 +2,12 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from sklar.paper.experiments.results import for_the_page, summaries, tables_of
 from sklar.paper.experiments.rows import RowFile, read_rows
+from sklar.paper.results_page import _distinct, _rows_of, _seconds
 
 
 def row(seed=0, value=1.0, **more):
@@ -53,7 +56,8 @@ def test_one_run_at_a_time(tmp_path):
 
 
 def test_a_line_that_is_no_row_is_named(tmp_path):
-    (tmp_path / "rows-a.jsonl").write_text("{}\nnonsense\n{}\n")
+    whole = json.dumps(row())
+    (tmp_path / "rows-a.jsonl").write_text(f"{whole}\nnonsense\n{whole}\n")
     with pytest.raises(ValueError, match=r"rows-a.jsonl line 2 is no row"):
         read_rows(tmp_path)
 
@@ -67,3 +71,49 @@ def test_a_file_without_rows_is_not_left_behind(tmp_path):
     with RowFile(tmp_path / "rows-a.jsonl") as file:
         file.add([])
     assert list(tmp_path.iterdir()) == []
+
+
+HOSTILE = [None, True, -1, 2**63, 10**400, 1e308, 0.5, "", "x" * 10_000, "<script>", [], {}, [[]], {"a": [1]}]
+RAW = ["NaN", "Infinity", "1e999", "9" * 5000, "[" * 100_000, '"\\ud800"', '{"a":' * 50_000]
+
+
+def edited_line(random):
+    """A row with one field removed or replaced, now and then by what is hardly JSON."""
+    fields = {**row(), "command": "c", "commit": "c", "device": "d", "seconds": 1.0, "dataset": "mnist", "k": 10}
+    fields |= {"method": "joint-full", "metric": "accuracy"}
+    name = str(random.choice(sorted(fields)))
+    how = random.random()
+    if how < 0.1:
+        return json.dumps({**fields, name: "HERE"}).replace('"HERE"', RAW[random.integers(len(RAW))])
+    if how < 0.3:
+        del fields[name]
+    else:
+        fields[name] = HOSTILE[random.integers(len(HOSTILE))]
+    return json.dumps(fields)
+
+
+@pytest.mark.parametrize("seeds", [range(300), pytest.param(range(300, 10_300), marks=pytest.mark.slow)], ids=len)
+def test_edited_rows_are_read_or_refused_by_line(tmp_path, seeds):
+    """What is read can be counted, appended to and summarised."""
+    read, refused = 0, []
+    for seed in seeds:
+        (tmp_path / "rows-a.jsonl").write_text(edited_line(np.random.default_rng(seed)) + "\n", encoding="utf-8")
+        try:
+            rows = read_rows(tmp_path)
+        except ValueError as error:
+            refused.append(str(error))
+            continue
+        read += 1
+        summaries(rows), for_the_page(rows), _rows_of("table-nola", rows), _seconds(rows), _distinct(rows, "command")
+        tables_of("table-nola", rows, quick=False)
+        with RowFile(tmp_path / "rows-a.jsonl") as file:
+            assert file.add(rows) == 0
+    assert read
+    assert refused
+    assert all("rows-a.jsonl line 1 is no row: " in error for error in refused)
+
+
+def test_a_field_of_another_type_is_named(tmp_path):
+    (tmp_path / "rows-a.jsonl").write_text(json.dumps(row(seed="0")) + "\n")
+    with pytest.raises(ValueError, match="'seed' must be int; got '0'"):
+        read_rows(tmp_path)

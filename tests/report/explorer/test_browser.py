@@ -314,3 +314,37 @@ def test_effects_are_drawn_and_follow_the_theme(browser, pages):
     reader.click("#theme")
     assert reader.run(pixels) != before
     assert reader.text("#rules-list")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1300, 390])
+@pytest.mark.parametrize("page", ["classified", "ranked"])
+def test_no_half_is_empty_and_nothing_is_cut_off(browser, pages, page, width, dark):
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    try:
+        reader = Reader(browser, pages[page], width)
+        assert reader.run("document.documentElement.scrollWidth") <= width
+        box = "document.querySelector(arguments[0]).getBoundingClientRect()"
+        whole = reader.run(f"{box}.width", "main")
+        table, around = (reader.run(f"{box}.width", css) for css in ("#feature-table", "#features .scroll"))
+        assert 0.95 * whole <= table <= around + 1  # all of the width, and no scrolling
+        assert dark == (reader.run("document.documentElement.dataset.theme") == "dark")
+        if width > 1000:
+            left, right = (reader.run(box, css) for css in ("#links", "#path"))
+            assert left["top"] == right["top"]  # side by side
+            assert right["right"] - left["left"] > 0.98 * whole
+            reader.click(f"{ROWS}:nth-child(2)")
+            grid, card = (reader.run(box, css) for css in ("#grid-scroll", CARD))
+            assert card["right"] - grid["left"] > 0.6 * whole
+        assert reader.complaints() == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_the_number_of_features_per_row_is_one_number(browser, pages):
+    reader = Reader(browser, pages["priced"])
+    said = reader.text("#size")
+    assert f"{said} of 5 features" in reader.text("#lead")
+    assert f"{said} features per row" in reader.text("#level-told")
+    assert reader.text("#path-table .chosen td:nth-child(2)") == said

@@ -1,6 +1,7 @@
 """The facts are the estimator's own answers."""
 
 import json
+import re
 from base64 import b64decode
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score
 
-from sklar import CopulaRankerRegressor
+from sklar import CopulaRankerRegressor, CopulaSelectorClassifier
 from sklar.report.explorer import facts as module
 from sklar.report.explorer.facts import collect
 from sklar.report.explorer.levels import LARGEST, SELECTED, SURELY
@@ -147,3 +148,12 @@ def test_places_of_several_models():
     shares = model.selection_frequency(X)[rows][:, [column["feature"] for column in told["columns"]]]
     packed = np.frombuffer(b64decode(chosen(told)["certainty"]), np.uint8)
     np.testing.assert_array_equal(packed.reshape(shares.shape), np.round(100 * shares))
+
+
+def test_a_page_of_many_rows_stays_small_and_says_so(tmp_path):
+    X = np.random.default_rng(0).standard_normal((50_000, 30))
+    y = (X[:, 0] > 0).astype(int)
+    model = quick(CopulaSelectorClassifier, forced=list(range(30)), max_epochs=1).fit(X[:200], y[:200])
+    page = model.report(X, y, tmp_path / "r.html", audit=False, max_rows=50_000)
+    assert page.stat().st_size < 3e6
+    assert re.search(r"The table shows [\d,]+ of 50,000 rows, evenly spread", page.read_text(encoding="utf-8"))

@@ -1,5 +1,6 @@
 """Parts weighed by their cost: the share that is done is the share of the time."""
 
+import gc
 import io
 
 import pytest
@@ -90,3 +91,34 @@ def test_a_fit_takes_the_steps_that_it_planned(rows, holes, monkeypatch):
     ((done, total, last),) = seen
     assert done == pytest.approx(total)
     assert last == (3 + 2 * (1 if not holes else 5 if rows < 600 else 2) - 1)
+
+
+@pytest.mark.parametrize("file", [Terminal(), io.StringIO()], ids=["terminal", "log"])
+def test_steps_of_an_earlier_run_are_shown_and_say_nothing_about_the_speed(file):
+    clock = [1000.0]
+    with Progress(PARTS, file=file) as progress:
+        progress._time, progress.start_t = lambda: clock[0], clock[0]
+        progress.skip(125)
+        assert progress.n == 200
+        clock[0] += 4.0
+        progress.update()
+        facts = progress.format_dict
+        assert facts["elapsed"] * (300 - 204) / (facts["n"] - facts["initial"]) == pytest.approx(96)  # of 1 a unit
+        progress.skip(0)
+        progress.refresh()
+    assert "resumed at 67 %" in file.getvalue()
+
+
+def test_a_silent_bar_skips_in_silence():
+    with Progress(PARTS, verbose=False) as progress:
+        progress.skip(7)
+
+
+def test_one_that_was_interrupted_while_it_was_made_ends_in_silence(monkeypatch):
+    def stopped(self, *given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tqdm.std.tqdm.__init__", stopped)  # what is then collected must not complain: an error here
+    with pytest.raises(KeyboardInterrupt):
+        Progress(PARTS)
+    gc.collect()

@@ -31,7 +31,7 @@ def test_a_cpu_uses_a_second_thread_where_products_use_one():
     with threads(2):
         side = SideWork(CPU, thread=True)
         assert side.start(work, torch.ones(())).result() == 2
-        with threads_for(16), torch.no_grad():
+        with threads_for(16), torch.no_grad(), side:
             assert side.start(work, torch.zeros(())).result() == 1
         assert torch.get_num_threads() == 2
     (here, *of_here), (there, *of_there) = ran
@@ -42,15 +42,15 @@ def test_a_cpu_uses_a_second_thread_where_products_use_one():
 
 def test_one_thread_stays_alone():
     with threads(1):
-        assert SideWork(CPU, thread=True).pool is None
+        assert not SideWork(CPU, thread=True).threaded
     with threads(2):
-        assert SideWork(CPU).pool is None
+        assert not SideWork(CPU).threaded
 
 
 def test_an_error_beside_is_not_lost():
     with threads(2):
         side = SideWork(CPU, thread=True)
-        with threads_for(16):
+        with threads_for(16), side:
             handle = side.start(lambda: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 handle.result()
@@ -92,6 +92,29 @@ def test_an_error_of_the_step_is_not_hidden_by_work_beside_it():
                 failing_step(side, lambda: ended.wait(0.05) or ended.set())
             assert ended.is_set()  # the thread was waited for
             assert side.start(lambda: 5).result() == 5
+
+
+def waiting_step(side, work):
+    with side:
+        handle = side.start(work)
+        handle._running.result = lambda: (_ for _ in ()).throw(KeyboardInterrupt)  # Ctrl-C while it is waited for
+        handle.result()
+
+
+def test_no_thread_is_left_however_a_block_ends():
+    before = threading.active_count()
+    with threads(2), threads_for(100):
+        side = SideWork(CPU, thread=True)
+        with threads_for(4):
+            with side:
+                assert side.start(threading.active_count).result() == before + 1
+            assert threading.active_count() == before
+            with pytest.raises(KeyError):
+                failing_step(side, lambda: 1)
+            assert threading.active_count() == before
+            with pytest.raises(KeyboardInterrupt):
+                waiting_step(side, lambda: 1)
+    assert threading.active_count() == before
 
 
 @pytest.mark.gpu

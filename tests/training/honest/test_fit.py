@@ -1,5 +1,6 @@
 """Honest training as a whole, on data whose truth is easy to learn."""
 
+import io
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,8 @@ from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.model.ensemble import EnsembleModel
 from sklar.model.gates import Gates
 from sklar.training.data import TrainingData
+from sklar.training.engine.progress import Part, Progress
+from sklar.training.engine.run import Run
 from sklar.training.honest.fit import fit_honest, train_honest
 from sklar.training.honest.settings import HonestSettings, PredictorSettings, Schedule, SelectorSettings
 from sklar.training.tasks import Task
@@ -126,13 +129,13 @@ def test_exactly_k_features_that_matter():
 
 @pytest.mark.parametrize(("d", "settles"), [(6, False), (20, True)])
 def test_it_reports_as_many_steps_as_it_says(d, settles):
-    schedule, told = Schedule().scaled(0.005), []
+    schedule, bar = Schedule().scaled(0.005), Progress([Part("all", 10**6)], file=io.StringIO())
     x, y, _ = switched(n=200, d=d)
     settings = replace(SETTINGS, schedule=schedule)
-    fit_honest(x[None], y[None], Task(2), settings, report=lambda: told.append(1))
+    fit_honest(x[None], y[None], Task(2), settings, run=Run(bar))
     expected = schedule.total + schedule.path_steps + schedule.wide_steps  # two strengths, and other prices
     expected -= 0 if settles else schedule.settle_steps
-    assert len(told) == settings.steps_for(2000, Gates(d)) == expected
+    assert bar.n == settings.steps_for(2000, Gates(d)) == expected
 
 
 PARAMS = {

@@ -10,12 +10,29 @@ import json
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from reprlib import repr as shortened
+from types import NoneType
 from typing import Any
+
+from sklar.locking import lock
 
 Row = dict[str, Any]
 Key = tuple[Any, ...]
 
 RENAMED = {"aside": "held_out"}  # overrides as older rows and commands have them -> as they are called now
+# The fields that a row must have, and may have, by type; a row may hold others, which nothing reads.
+NEEDED = {
+    "method": (str,),
+    "dataset": (str,),
+    "setting": (str,),
+    "metric": (str,),
+    "k": (int, NoneType),
+    "seed": (int,),
+    "quick": (bool,),
+    "overrides": (dict,),
+    "value": (int, float),
+}
+OPTIONAL = {"experiment": (str,), "command": (str,), "commit": (str,), "device": (str,), "seconds": (int, float)}
 KEY_FIELDS = ("method", "dataset", "setting", "k", "seed", "metric", "quick", "overrides")
 
 
@@ -37,7 +54,7 @@ def key_of(row: Row) -> Key:
 
 
 def read_rows(folder: str | Path) -> list[Row]:
-    """All whole rows of the files rows*.jsonl of a folder, each once."""
+    """All whole rows of the files rows*.jsonl of a folder, each once; a line that is no row is a ValueError."""
     found: dict[Key, Row] = {}
     for path in sorted(Path(folder).glob("rows*.jsonl")):
         for row in _lines(path):
@@ -49,9 +66,30 @@ def _lines(path: Path) -> Iterator[Row]:
     content = path.read_bytes()
     for number, line in enumerate(content[: content.rfind(b"\n") + 1].splitlines(), 1):
         try:
-            yield json.loads(line)
-        except ValueError as error:
+            yield _row(line)
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path} line {number} is no row: {error}") from error
+
+
+def _row(line: bytes) -> Row:
+    """A line as a row, whose fields are what they should be."""
+    row = json.loads(line, parse_constant=_refuse_constant)
+    if not isinstance(row, dict):
+        raise ValueError("it is not a JSON object")
+    for name, kinds in {**NEEDED, **OPTIONAL}.items():
+        if name not in row:
+            if name in NEEDED:
+                raise ValueError(f"it has no {name!r}")
+            continue
+        value = row[name]
+        if type(value) not in kinds or (isinstance(value, int | float) and not abs(value) < 1e300):
+            expected = " or ".join("null" if kind is NoneType else kind.__name__ for kind in kinds)
+            raise ValueError(f"{name!r} must be {expected}; got {shortened(value)}")
+    return row
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"it holds {name}, which is not JSON")
 
 
 class RowFile:
@@ -92,14 +130,10 @@ class RowFile:
 
     def _lock(self) -> None:
         try:
-            import fcntl
-        except ImportError:  # no such locks on this system
-            return
-        try:
-            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            lock(self.file, f"another run is writing {self.path}; wait for it or choose another --out")
+        except OSError:
             self.file.close()
-            raise OSError(f"another run is writing {self.path}; wait for it or choose another --out") from error
+            raise
 
     def _cut_half_line(self) -> None:
         self.file.seek(0)

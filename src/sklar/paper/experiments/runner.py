@@ -21,6 +21,7 @@ from sklar.paper.experiments.rows import Row, RowFile, key_of, present_names
 from sklar.paper.experiments.specs import Method, Spec
 from sklar.paper.experiments.synthetic import measure_synthetic
 from sklar.paper.experiments.units import Cell, Measured, Unit, cells_of, units_of
+from sklar.paper.experiments.workers import in_processes
 from sklar.training.engine.runtime import resolve_device
 
 Echo = Callable[[str], object]
@@ -130,10 +131,7 @@ def _measured(units: list[Unit], device: torch.device, jobs: int) -> Iterator[tu
     if jobs == 1 or len(units) < 2:
         yield from (measure(unit, device.type) for unit in units)
         return
-    from joblib import Parallel, delayed
-
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    yield from parallel(delayed(measure)(unit, device.type) for unit in units)
+    yield from in_processes(measure, [(unit, device.type) for unit in units], jobs)
 
 
 def _rows(results: Iterable[Measured], common: Row, last: str) -> list[Row]:

@@ -9,14 +9,20 @@ import numpy as np
 from sklar.audit import AuditReport
 from sklar.explain import LINKED, SURE
 from sklar.fitted import FittedModel
-from sklar.report.explorer.levels import Level, level_facts, levels_of
+from sklar.report.explorer.levels import Level, asked_at, level_facts, levels_of
 from sklar.report.explorer.tables import cells, four_digits, spread_rows
 from sklar.report.ordering import linked_order, strongest
 from sklar.table.adapter import adapt
+from sklar.table.cells import show_value
+from sklar.table.sparse import dense
 
 MOST_COLUMNS = 200  # of the mask table: the most selected features
 MOST_LINKED = 40  # features on the map of links
 MOST_AVERAGED = 100  # rows whose correlation is averaged for it, where rows differ in theirs (joint training)
+# Of the mask table, so that a page stays below 3 MB; and what a row and its cells take, alone and at every price.
+MOST_BYTES = 2_500_000
+BYTES_OF_ROW, BYTES_OF_NUMBER, BYTES_OF_TEXT = 60, 8, 22
+ROW_AT_PRICE, CELL_AT_PRICE = 20, 3
 
 
 def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditReport | None) -> dict[str, Any]:
@@ -25,7 +31,9 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
     target = np.asarray(y)
     _require_one_target(target, fitted.predictions(everything))
     groups, codes = _groups(target, classes)
-    shown_rows = spread_rows(len(target), max_rows)
+    asked = asked_at(fitted)
+    most_rows = _rows_that_fit(dense(fitted.masks(everything)), fitted.schema.encoding.has_text, len(asked))
+    shown_rows = spread_rows(len(target), min(max_rows, most_rows))
     some, rows = adapt(adapt(X).take(shown_rows)), everything[shown_rows]
     levels = levels_of(fitted, everything, shown_rows)
     shown = _columns(levels)
@@ -48,7 +56,7 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
         "chosen": chosen,
         "effect": _effect(fitted),
         "links": _links(fitted, rows[spread_rows(len(shown_rows), MOST_AVERAGED)], names),
-        "path": _path(fitted),
+        "path": _path(fitted, told[chosen]["sizes"]["mean"]),
         "audit": None if audit is None else audit.to_dict(),
         "thresholds": {"sure": SURE, "linked": LINKED},
     }
@@ -75,6 +83,13 @@ def _guess(target: np.ndarray, classes: np.ndarray | None) -> float:
     if classes is None:
         return 0.0
     return 100 * float(np.unique(target, return_counts=True)[1].max() / len(target))
+
+
+def _rows_that_fit(masks: np.ndarray, has_text: bool, n_levels: int) -> int:
+    """Rows of the table that a page can hold at so many prices: as many as `MOST_BYTES` are enough for."""
+    columns = min(MOST_COLUMNS, int(masks.any(axis=0).sum()))
+    cell = (BYTES_OF_TEXT if has_text else BYTES_OF_NUMBER) + CELL_AT_PRICE * n_levels
+    return MOST_BYTES // (BYTES_OF_ROW + ROW_AT_PRICE * n_levels + columns * cell)
 
 
 def _require_one_target(target: np.ndarray, predictions: np.ndarray) -> None:
@@ -107,7 +122,8 @@ def _groups(target: np.ndarray, classes: np.ndarray | None) -> tuple[list[str], 
         return [*labels, *unknown], np.array([place[str(value)] for value in target])
     low, high = np.quantile(target.astype(float), [1 / 3, 2 / 3])
     codes = (target > low).astype(int) + (target > high)
-    return [f"lowest (to {low:.4g})", f"middle (to {high:.4g})", f"highest (above {high:.4g})"], codes
+    lower, upper = show_value(float(low)), show_value(float(high))
+    return [f"lowest (to {lower})", f"middle (to {upper})", f"highest (above {upper})"], codes
 
 
 def _columns(levels: list[Level]) -> np.ndarray:
@@ -141,10 +157,11 @@ def _links(fitted: FittedModel, rows: Any, names: list[str]) -> dict[str, Any]:
     }
 
 
-def _path(fitted: FittedModel) -> dict[str, Any] | None:
-    """The path that a penalty was chosen from, as held-out rows saw it."""
+def _path(fitted: FittedModel, mean_features: float) -> dict[str, Any] | None:
+    """The path as held-out rows saw it; at the chosen penalty with the features per row of the page's rows."""
     if "loss" not in fitted.path or "penalty" not in fitted.path:
         return None
     columns = {key: [four_digits(float(v)) for v in values] for key, values in fitted.path.items()}
     chosen = int(np.argmin(np.abs(np.log(np.array(fitted.path["penalty"]) / fitted.penalty))))
+    columns["mean_features"][chosen] = four_digits(mean_features)
     return {**columns, "chosen": chosen}

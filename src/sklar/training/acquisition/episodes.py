@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from sklar.training.engine.state import State
 from sklar.training.honest.folds import Folds
 
 
@@ -19,6 +20,11 @@ class Episodes:
         x, y = folds.batch(rows, folds.n_train, generator)
         self.x, self.y = x.clone(), y.clone()  # (1, F, b, D), (1, F, b)
         self.mask = self._started(1.0)  # at all places, so that each of them is learned from the first step on
+
+    @property
+    def state(self) -> State:
+        """All that changes."""
+        return {"x": self.x, "y": self.y, "mask": self.mask}
 
     def advance(self, chosen: Tensor) -> None:
         """Show the features `chosen` (F, b, 1); rows that show k make room for new ones."""

@@ -11,7 +11,6 @@ choice but what the values shown say.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -23,11 +22,13 @@ from sklar.training.acquisition.episodes import Episodes
 from sklar.training.acquisition.settings import AcquisitionSettings
 from sklar.training.data import Trained, TrainingData
 from sklar.training.engine.averaging import AveragedLearner
+from sklar.training.engine.checkpoint import Checkpoint
 from sklar.training.engine.graphs import graphed
-from sklar.training.engine.loop import progress_bar
 from sklar.training.engine.optim import RateSchedule, adamw
+from sklar.training.engine.progress import Part, Progress
+from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import generator_on, threads_for
-from sklar.training.engine.steps import scheduled
+from sklar.training.engine.state import State
 from sklar.training.honest.draws import Draw, Trial
 from sklar.training.honest.folds import deal
 from sklar.training.honest.predictors import FoldPredictors, random_masks
@@ -35,14 +36,22 @@ from sklar.training.honest.settings import PredictorSettings
 from sklar.training.tasks import Task
 
 
-def train_acquisition(params: dict[str, Any], data: TrainingData, task: Task, k: int | None, seed: int) -> Trained:
+def train_acquisition(
+    params: dict[str, Any],
+    data: TrainingData,
+    task: Task,
+    k: int | None,
+    seed: int,
+    checkpoint: Checkpoint | None = None,
+) -> Trained:
     """Train as an estimator's parameters say."""
     assert k is not None
     settings = AcquisitionSettings.from_params(params, len(data.x), data.gates.n, k)
-    with progress_bar(settings.warm_steps + settings.steps, "training", bool(params["verbose"])) as bar:
+    parts = [Part("predictors", settings.warm_steps), Part("questions", settings.steps)]
+    with Progress(parts, bool(params["verbose"])) as bar:
         training = AcquisitionTraining(data, task.to(data.x.device), settings, seed)
         with threads_for(data.gates.n):
-            training.run(bar.update)
+            training.run(Run(bar, checkpoint))
     union = list(range(data.gates.n))
     return Trained(training.model(), union, 0.0, {}, [{"part": "final", "loss": training.loss, "mean_features": k}])
 
@@ -77,10 +86,22 @@ class AcquisitionTraining:
         self.exploration = torch.zeros((), device=data.x.device)
         self.loss = 0.0
 
-    def run(self, report: Callable[[], object]) -> None:
+    @property
+    def state(self) -> State:
+        """All that a step changes."""
+        return {
+            "worth": self.worth.state,
+            "predictors": self.predictors.state,
+            "episodes": self.episodes.state,
+            "mean_squares": self.mean_squares,
+            "mattered": self.mattered,
+            "exploration": self.exploration,
+        }
+
+    def run(self, run: Run) -> None:
         """All steps."""
         s, predictors = self.settings, self.predictors
-        predictors.warm_up(s.warm_steps, report)
+        predictors.warm_up(s.warm_steps, run)
         predictors.renew_task()
         predictors.learner.begin(s.steps)
         self.worth.begin(s.steps)
@@ -90,9 +111,8 @@ class AcquisitionTraining:
         ]
         step = graphed(self.step, self.generator)
         first, last = s.exploration
-        for number in scheduled(s.steps, rates):
+        for number in run.steps(s.steps, self.state, rates):
             self.exploration.fill_(first + (last - first) * min(1.0, 2 * number / s.steps))
-            report()
             step()
         self.loss = self.final_loss()
 

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from sklar.training.engine.optim import slices, step_and_clear
+from sklar.training.engine.state import State
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -37,6 +38,11 @@ class AveragedLearner(Generic[Network]):
         self.average = copy.deepcopy(network) if average is None else average
         self.average.requires_grad_(False)
         self._decay_now = decay
+
+    @property
+    def state(self) -> State:
+        """All that learning changes."""
+        return {"network": self.network, "average": self.average, "optimiser": self.optimiser}
 
     @property
     def learning_rate(self) -> float | Tensor:

@@ -37,6 +37,8 @@ class Progress(tqdm):
     training: selector, part 2 of 2 (33 % of the time)
     """
 
+    disable, on_terminal = True, False  # until it is made: Ctrl-C may come before that
+
     def __init__(self, parts: Sequence[Part], verbose: bool = True, file: Any = None) -> None:
         file = sys.stderr if file is None else file
         self.parts = [part for part in parts if part.steps]
@@ -53,6 +55,19 @@ class Progress(tqdm):
         if self.disable:
             return None
         return super().update(sum(self._costs(int(n or 0))))
+
+    def skip(self, n: int) -> None:
+        """So many steps more, which an earlier run did: they say nothing about how long the rest takes."""
+        if self.disable or n < 1:
+            return
+        before = self.n
+        self.update(n)
+        self.initial += self.n - before
+        said = f"resumed at {100 * self.n / (self.total or 1):.0f} %"
+        self.set_postfix_str(said, refresh=False)
+        if not self.on_terminal:
+            self.fp.write(f"training: {said} of the time\n")
+            self.fp.flush()
 
     def display(self, msg: str | None = None, pos: int | None = None) -> bool | None:
         """Draw the bar; elsewhere than on a terminal the lines say enough."""

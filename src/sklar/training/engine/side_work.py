@@ -20,7 +20,8 @@ class SideWork:
 
     On a GPU it is a stream. On a CPU work runs at once or, with `thread`, in a second thread, but only where products
     are too small to be shared by several and torch has been given one of them (`runtime.threads_for`, entered after
-    this was made). An operation leaves the interpreter to the other thread while it computes.
+    this was made). An operation leaves the interpreter to the other thread while it computes. The thread lives as long
+    as a `with` block, however that ends; without one work runs at once.
 
     A start whose handle nobody reads is an error: at the next start, and at the end of a `with` block.
 
@@ -34,8 +35,8 @@ class SideWork:
 
     def __init__(self, device: torch.device, thread: bool = False) -> None:
         self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
-        several = thread and device.type == "cpu" and torch.get_num_threads() > 1
-        self.pool = ThreadPoolExecutor(1, initializer=lambda: torch.set_num_threads(1)) if several else None
+        self.threaded = thread and device.type == "cpu" and torch.get_num_threads() > 1
+        self.pool: ThreadPoolExecutor | None = None
         self.unread: Handle | None = None
 
     def start(self, work: Callable[..., Result], *inputs: Tensor) -> Handle[Result]:
@@ -53,13 +54,17 @@ class SideWork:
         return handle
 
     def __enter__(self) -> SideWork:
+        if self.threaded:
+            self.pool = ThreadPoolExecutor(1, initializer=lambda: torch.set_num_threads(1))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self._require_read()
-        elif self.unread is not None:
+        if kind is not None and self.unread is not None:
             self.unread.abandon()
+        if self.pool is not None:
+            self.pool.shutdown()
+            self.pool = None
+        self._require_read()
 
     def _require_read(self) -> None:
         if self.unread is not None:

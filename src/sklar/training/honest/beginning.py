@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from sklar.model.gates import Gates
+from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.decisions import penalty_unit
 from sklar.training.honest.folds import deal
@@ -16,6 +16,7 @@ from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Selector, new_selector
 from sklar.training.honest.screening import Screened, screen
 from sklar.training.honest.settings import HonestSettings
+from sklar.training.penalty_path import LARGEST_PENALTY
 from sklar.training.tasks import Task
 
 
@@ -37,16 +38,14 @@ class Begun(NamedTuple):
     grid: Tensor  # of log-penalties, (P, G)
 
 
-def begin(
-    data: Problems, settings: HonestSettings, seed: int, report: Callable[[], object], shuffle: bool = True
-) -> Begun:
+def begin(data: Problems, settings: HonestSettings, seed: int, run: Run, shuffle: bool = True) -> Begun:
     """Deal the rows, warm up the predictors, and screen the features."""
     generator = torch.Generator(device=data.x.device).manual_seed(seed)
     folds = deal(data.x, data.y, settings.n_folds, settings.held_fraction, generator, shuffle, data.gates, data.weight)
     predictors = FoldPredictors(folds, data.task, settings.predictor, generator, seed)
     with threads_for(folds.gates.n):
-        predictors.warm_up(settings.schedule.warm_steps, report)
-    screened = screen(predictors, settings.schedule, settings.screening, settings.selector.k, report)
+        predictors.warm_up(settings.schedule.warm_steps, run)
+    screened = screen(predictors, settings.schedule, settings.screening, settings.selector.k, run)
     with threads_for(screened.columns.shape[1]):
         grid = log_penalties(screened.predictors, settings)
         return Begun(screened, new_selector(folds.gates, screened, settings.selector, grid, seed), grid)
@@ -57,4 +56,4 @@ def log_penalties(predictors: FoldPredictors, settings: HonestSettings) -> Tenso
     unit = penalty_unit(predictors, settings.schedule.least_unit).clamp_min(1e-6).unsqueeze(1)
     if settings.penalty == "auto":
         return (unit * torch.tensor(settings.schedule.penalties, device=unit.device)).log()
-    return torch.full_like(unit, max(float(settings.penalty), 1e-8)).log()
+    return torch.full_like(unit, min(max(float(settings.penalty), 1e-8), LARGEST_PENALTY)).log()

@@ -11,7 +11,6 @@ is one more input of the selector, drawn anew for every row, so that one trainin
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +19,10 @@ from torch import Tensor
 
 from sklar.model.gates import Gates
 from sklar.training.data import Trained, TrainingData, combined
+from sklar.training.engine.checkpoint import Checkpoint
 from sklar.training.engine.loop import Record
 from sklar.training.engine.progress import Progress
+from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import spawn_seeds, threads_for
 from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.decisions import decide, mean_and_error, training_masks
@@ -43,12 +44,19 @@ NOTHING = (
 )
 
 
-def train_honest(params: dict[str, Any], data: TrainingData, task: Task, k: int | None, seed: int) -> Trained:
+def train_honest(
+    params: dict[str, Any],
+    data: TrainingData,
+    task: Task,
+    k: int | None,
+    seed: int,
+    checkpoint: Checkpoint | None = None,
+) -> Trained:
     """Train as an estimator's parameters say; `n_models` of them become one ensemble."""
     n_models = params["n_models"]
     if n_models > 1 and not data.gates.plain:  # such gates are of one union: members screen, and train, in turn
         one = {**params, "n_models": 1}
-        return combined([train_honest(one, data, task, k, s) for s in spawn_seeds(seed, n_models)])
+        return combined([train_honest(one, data, task, k, s, checkpoint) for s in spawn_seeds(seed, n_models)])
     settings = HonestSettings.from_params(params, len(data.x), k)
     # All models side by side, as problems: each has its own folds, weights and draws.
     x, y = (value.expand(n_models, *value.shape) for value in (data.x, data.y))
@@ -57,10 +65,11 @@ def train_honest(params: dict[str, Any], data: TrainingData, task: Task, k: int 
         task = with_spread(task)
     task, parts = task.to(data.x.device), settings.parts_for(len(data.x), data.gates, n_models)
     with Progress(parts, bool(params["verbose"])) as bar:
-        rehearsal = rehearse(data, task, settings, seed, bar.update)
+        run = Run(bar, checkpoint)
+        rehearsal = rehearse(data, task, settings, seed, run)
         if rehearsal is not None:
             settings = replace(settings, strengths=(rehearsal.strength,), shows=rehearsal.shows)
-        fit = fit_honest(x, y, task, settings, seed=seed, gates=data.gates, weight=weight, report=bar.update)
+        fit = fit_honest(x, y, task, settings, seed=seed, gates=data.gates, weight=weight, run=run)
     if not any(fit.shows):
         warnings.warn(NOTHING, stacklevel=3)
     tried = [] if rehearsal is None else rehearsal.tried
@@ -88,17 +97,18 @@ def fit_honest(
     seed: int = 0,
     gates: Gates | None = None,
     weight: Tensor | None = None,
-    report: Callable[[], object] = lambda: None,
+    run: Run | None = None,
 ) -> HonestFit:
-    """Train on standardised rows x (P, n, D) and targets y (P, n); `report` is called ahead of every step.
+    """Train on standardised rows x (P, n, D) and targets y (P, n).
 
     `gates` says which inputs a feature has, None one each. Rows are drawn by their `weight` (P, n).
     """
+    run = run or Run()
     data = Problems(x, y, task, gates.to(x.device) if gates else None, weight)
-    begun = begin(data, settings, seed, report)
+    begun = begin(data, settings, seed, run)
     screened, grid, schedule = begun.screened, begun.grid, settings.schedule
     with threads_for(screened.columns.shape[1]):
-        candidates = try_strengths(begun.selector, screened.predictors, grid, settings, report)
+        candidates = try_strengths(begun.selector, screened.predictors, grid, settings, run)
         errors = settings.decisions.errors_of_strength(settings.selector.k)
         which = [preferred(candidates, [p], errors) for p in range(len(grid))]
         selector, predictors = joined(candidates, which)
@@ -115,7 +125,7 @@ def fit_honest(
         sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
         sharpest = 1 + (settings.selector.sharpest - 1) * sufficiency
         last, n_rows = _range_of_last_training(grid, log_penalty), folds.x.shape[2]
-        selector = train_selector(selector, predictors, last, schedule.final_steps, n_rows, report, sharpest)
+        selector = train_selector(selector, predictors, last, schedule.final_steps, n_rows, run, sharpest)
 
         decisions = decide(selector, predictors, log_penalty, settings.decisions, sufficiency, shows)
         at_end = _records("final", selector, predictors, log_penalty, decisions)
@@ -124,8 +134,8 @@ def fit_honest(
         paths = [choice.path if choice else {} for choice in choices]
         fit = HonestFit(screened, selector, decisions, log_penalty, choices, history, shows, paths)
         if start is not None:
-            return train_prices(start, fit, settings, sharpest, report)
-        return train_counts(fit, settings, report) if elsewhere else fit
+            return train_prices(start, fit, settings, sharpest, run)
+        return train_counts(fit, settings, run) if elsewhere else fit
 
 
 def _shows(candidate: Candidate, problem: int, settings: HonestSettings) -> bool:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from sklar.training.engine.state import State
 from sklar.training.honest.draws import RowLoss
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.settings import PersuasionSettings
@@ -38,6 +39,11 @@ class PersuasionPrice:
         problems = predictors.folds.x.shape[0]
         self.total = torch.zeros(problems, device=predictors.folds.x.device)
         self.weight = torch.zeros_like(self.total)
+
+    @property
+    def state(self) -> State:
+        """All that `update` changes."""
+        return {"total": self.total, "weight": self.weight}
 
     @property
     def loss(self) -> RowLoss:

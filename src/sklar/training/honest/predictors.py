@@ -9,7 +9,6 @@ bonus, larger than what some true features earn.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -18,8 +17,9 @@ from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.engine.averaging import AveragedLearner
 from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw
+from sklar.training.engine.run import Run
 from sklar.training.engine.side_work import SideWork
-from sklar.training.engine.steps import scheduled
+from sklar.training.engine.state import State
 from sklar.training.honest.folds import Folds, of_other_folds
 from sklar.training.honest.group_lasso import shrink_features
 from sklar.training.honest.settings import LOG_UNIFORM_BELOW, PredictorSettings
@@ -46,17 +46,22 @@ class FoldPredictors:
         self.beside = SideWork(device, thread=True)  # where they learn while flips are tried
 
     @property
+    def state(self) -> State:
+        """All that learning changes."""
+        return {"learner": self.learner.state, "generator": self.generator}
+
+    @property
     def judge(self) -> MaskedPredictor:
         """The average of the weights, which judges."""
         return self.learner.average
 
-    def warm_up(self, n_steps: int, report: Callable[[], object] = lambda: None, decay_to_zero: bool = False) -> None:
+    def warm_up(self, n_steps: int, run: Run | None = None, decay_to_zero: bool = False) -> None:
         """Learn from random masks alone.
 
         With `decay_to_zero` the learning rate falls to 0: for predictors that will not learn on.
         """
 
-        def step() -> None:
+        def learn_and_judge() -> None:
             x, y = self.folds.batch(self.batch_rows, self.folds.n_train, self.generator)
             mask = random_masks(self.folds.gates.like(x), self.generator, self.settings.k)
             self.learn(x, y, mask * self.alive[:, None, None])
@@ -65,10 +70,9 @@ class FoldPredictors:
         s = self.settings
         self.learner.begin(n_steps)
         rates = RateSchedule(s.learning_rate, s.warm_up, floor=0.0 if decay_to_zero else 1.0)
-        run = graphed(step, self.generator)
-        for _ in scheduled(n_steps, [(self.learner.optimiser, rates)]):
-            report()
-            run()
+        step = graphed(learn_and_judge, self.generator)
+        for _ in (run or Run()).steps(n_steps, self.state, [(self.learner.optimiser, rates)]):
+            step()
 
     def learn(self, x: Tensor, y: Tensor, mask: Tensor) -> None:
         """One step: rows (P, F, b, D), masks (P, F, b, d); each predictor learns from the folds that are not its own.

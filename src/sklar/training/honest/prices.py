@@ -8,7 +8,6 @@ beside the fit and without a trace in it, from training rows alone: held-out row
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +15,7 @@ import torch
 from torch import Tensor
 
 from sklar.model.selection import decided
+from sklar.training.engine.run import Run
 from sklar.training.honest.decisions import choose_penalties, decide, loss_of_nothing, mean_and_error
 from sklar.training.honest.held_out import path_rows
 from sklar.training.honest.predictors import FoldPredictors
@@ -58,17 +58,13 @@ def asked_elsewhere(selector: Selector, grid: Tensor, settings: HonestSettings) 
     return settings.any_penalty and not alone
 
 
-def train_prices(
-    start: Start, fit: HonestFit, settings: HonestSettings, sharpest: float, report: Callable[[], object]
-) -> HonestFit:
+def train_prices(start: Start, fit: HonestFit, settings: HonestSettings, sharpest: float, run: Run) -> HonestFit:
     """The fit, with a second selector along all prices, and the path as its held-out rows see it."""
     predictors, schedule = start.predictors, settings.schedule
     folds = predictors.folds
     grid = widened(start.grid, schedule.more_penalties, loss_of_nothing(predictors).clamp_min(1e-12).log())
     everywhere = PenaltyRange(grid[:, 0], grid[:, -1])
-    selector = train_selector(
-        start.selector, predictors, everywhere, schedule.wide_steps, folds.n_train, report, sharpest
-    )
+    selector = train_selector(start.selector, predictors, everywhere, schedule.wide_steps, folds.n_train, run, sharpest)
     sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
     decisions = decide(selector, predictors, fit.log_penalty, settings.decisions, sufficiency, fit.shows)
     screened = replace(fit.screened, predictors=predictors)
@@ -76,13 +72,13 @@ def train_prices(
     return replace(fit, priced=priced, paths=_paths(selector, predictors, decisions, grid))
 
 
-def train_counts(fit: HonestFit, settings: HonestSettings, report: Callable[[], object]) -> HonestFit:
+def train_counts(fit: HonestFit, settings: HonestSettings, run: Run) -> HonestFit:
     """The fit, with a second ranker that is told how many features a row is to get: it goes on from the first."""
     start, predictors = fit.selector, fit.screened.predictors.copied()
     centre = start.log_penalty_centre.flatten()
     fewest = math.log(least_count(start) / (start.settings.k or 1))
     n_rows, steps = predictors.folds.x.shape[2], settings.schedule.wide_steps
-    ranker = train_selector(start, predictors, PenaltyRange(centre + fewest, centre), steps, n_rows, report)
+    ranker = train_selector(start, predictors, PenaltyRange(centre + fewest, centre), steps, n_rows, run)
     screened = replace(fit.screened, predictors=predictors)
     priced = replace(fit, screened=screened, selector=ranker, any_penalty=True)
     return replace(fit, priced=priced, paths=_count_paths(fit, priced, settings.schedule.most_counts))

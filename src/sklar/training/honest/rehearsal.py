@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import torch
 
 from sklar.training.data import TrainingData
 from sklar.training.engine.loop import Record
+from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.settings import HonestSettings
@@ -24,20 +25,18 @@ class Rehearsal(NamedTuple):
     tried: list[Record]
 
 
-def rehearse(
-    data: TrainingData, task: Task, settings: HonestSettings, seed: int, report: Callable[[], object]
-) -> Rehearsal | None:
+def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int, run: Run) -> Rehearsal | None:
     """Try the strengths on several splits of few rows; None where a fit's own held-out rows are enough."""
     splits = settings.schedule.splits_for(len(data.x))
     if splits == 1 or len(settings.strengths) == 1 or settings.held_fraction == 0:
         return None
     parts = []
     for problems in _splits(data, task, splits, seed):
-        begun = begin(problems, settings, seed, report, shuffle=False)
+        begun = begin(problems, settings, seed, run, shuffle=False)
         if not begun.screened.predictors.folds.has_held_out:  # a handful of rows
             return None
         with threads_for(begun.screened.columns.shape[1]):
-            parts.append(try_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, report))
+            parts.append(try_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, run))
     pooled: list[Candidate] = [pool(candidates) for candidates in zip(*parts, strict=True)]
     everything = range(splits)
     best = pooled[preferred(pooled, everything, settings.decisions.errors_of_strength(settings.selector.k))]

@@ -12,7 +12,6 @@ pairs, so of wide tables it takes the strongest features only. A feature that pa
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -20,6 +19,7 @@ from torch import Tensor
 
 from sklar.model.gates import Gates, largest_by_gate, to_inputs
 from sklar.model.masked_predictor import MaskedPredictor
+from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.predictors import FoldPredictors, random_masks
 from sklar.training.honest.settings import Schedule, ScreeningSettings
@@ -47,7 +47,7 @@ def screen(
     schedule: Schedule,
     settings: ScreeningSettings,
     k: int | None,
-    report: Callable[[], object] = lambda: None,
+    run: Run | None = None,
 ) -> Screened:
     """Go on with the union alone where there are too many features, and let the predictors settle on it."""
     (problems, d), least = predictors.alive.shape, schedule.screened_to(k)
@@ -58,7 +58,7 @@ def screen(
     columns, alive = columns_of(keep if forced is None else keep | forced)
     narrow = predictors.only(columns, alive)
     with threads_for(columns.shape[1]):
-        narrow.warm_up(schedule.settle_steps, report)
+        narrow.warm_up(schedule.settle_steps, run)
     return Screened(narrow, columns)
 
 

@@ -6,7 +6,6 @@ The selector learns through predictors that it does not move; they learn on besi
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,8 +16,9 @@ from sklar.model.selection import decided
 from sklar.training.engine.averaging import AveragedLearner
 from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw, step_and_clear
+from sklar.training.engine.run import Run
 from sklar.training.engine.side_work import Handle, SideWork
-from sklar.training.engine.steps import scheduled
+from sklar.training.engine.state import State
 from sklar.training.honest import draws, swaps
 from sklar.training.honest.copula_flips import CopulaFlips
 from sklar.training.honest.draws import Trial
@@ -27,6 +27,7 @@ from sklar.training.honest.group_lasso import shrink_inputs
 from sklar.training.honest.persuasion import PersuasionPrice
 from sklar.training.honest.predictors import FoldPredictors, teaching_masks
 from sklar.training.honest.scoring import Selector
+from sklar.training.penalty_path import HIGHEST_PRICE
 
 
 class PenaltyRange(NamedTuple):
@@ -42,13 +43,13 @@ def train_selector(
     log_penalties: PenaltyRange,
     n_steps: int,
     n_first: int,
-    report: Callable[[], object] = lambda: None,
+    run: Run | None = None,
     sharpest: float = 1.0,
 ) -> Selector:
     """The selector trained on from `selector`, with the first `n_first` rows of every fold; predictors learn on.
 
     Over the first half of the steps gates become less random: they are drawn with scores up to `sharpest` times as far
-    from 0. `report` is called ahead of every step.
+    from 0.
     """
     training = SelectorTraining(selector, predictors, log_penalties, n_first)
     s, p = selector.settings, predictors.settings
@@ -64,9 +65,8 @@ def train_selector(
 
     step = graphed(training.step, predictors.generator)
     with training.noise_side, training.features_side, predictors.beside:
-        for k in scheduled(n_steps, rates):
+        for k in (run or Run()).steps(n_steps, training.state, rates):
             training.sharpness.fill_(1 + (sharpest - 1) * min(1.0, 2 * k / n_steps))
-            report()
             step()
     network = training.learner.average.requires_grad_(True)
     return replace(training.selector, network=network, sharpness=float(training.sharpness))
@@ -110,6 +110,17 @@ class SelectorTraining:
         self.sharpness = torch.ones((), device=device)  # a factor on the scores before gates are drawn
         self.noise_side = SideWork(device)  # noise, and what concerns the correlation alone
         self.features_side = SideWork(device)  # which features to flip
+
+    @property
+    def state(self) -> State:
+        """All that a step changes."""
+        return {
+            "selector": self.learner.state,
+            "correlation": {"network": self.selector.correlation, "optimiser": self.of_correlation},
+            "predictors": self.predictors.state,
+            "persuasion": None if self.persuasion is None else self.persuasion.state,
+            "sharpness": self.sharpness,
+        }
 
     def step(self) -> None:
         """One step of selector, correlation and predictors."""
@@ -207,6 +218,7 @@ class SelectorTraining:
         alpha, price = drawn.alpha, drawn.penalty
         if self.folds.gates.cost is not None:  # every feature has its own
             price = price * self.folds.gates.cost[index]
+        price = price.clamp_max(HIGHEST_PRICE)
         gradient = inward_only(price - gain, alpha.gather(-1, index), self.settings.score_bound)
         # every feature is flipped for a share K / d of the rows
         return torch.zeros_like(alpha).scatter(-1, index, gradient * (alpha.shape[-1] / index.shape[-1]))

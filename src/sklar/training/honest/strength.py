@@ -10,7 +10,7 @@ that nothing learned from than showing nothing does.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -20,6 +20,7 @@ from scipy.stats import t as student
 from torch import Tensor, nn
 
 from sklar.training.engine.loop import Record
+from sklar.training.engine.run import Run
 from sklar.training.honest.decisions import HeldOut, choose_penalties
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Selector
@@ -65,7 +66,7 @@ def try_strengths(
     predictors: FoldPredictors,
     grid: Tensor,
     settings: HonestSettings,
-    report: Callable[[], object],
+    run: Run,
 ) -> list[Candidate]:
     """Train along the path of log-penalties (P, G) with each strength, all from the same start."""
     folds = predictors.folds
@@ -74,7 +75,7 @@ def try_strengths(
     for strength in settings.strengths:
         own = predictors.copied() if len(settings.strengths) > 1 else predictors
         start = replace(selector, strength=torch.full_like(selector.strength, strength))
-        trained = train_selector(start, own, path, settings.schedule.path_steps, folds.n_train, report)
+        trained = train_selector(start, own, path, settings.schedule.path_steps, folds.n_train, run)
         held_out = choose_penalties(trained, own, grid) if folds.has_held_out else []
         candidates.append(Candidate(strength, trained, own, held_out))
     return candidates

@@ -18,9 +18,11 @@ from sklar.model.blocks import correlated_blocks
 from sklar.model.gates import Gates
 from sklar.model.selection import Architecture, SelectionModel
 from sklar.training.data import Trained, TrainingData, combined, with_defaults
+from sklar.training.engine.checkpoint import Checkpoint
 from sklar.training.engine.loop import LoopSettings, Record, train
+from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import generator_on, spawn_seeds
-from sklar.training.penalty_path import PathChoice, choose_penalty, penalty_grid
+from sklar.training.penalty_path import HIGHEST_PRICE, PathChoice, choose_penalty, penalty_grid
 from sklar.training.tasks import Task, joint_loss, mean_loss, noiseless_loss
 
 # What an estimator's parameter left at None stands for; the widths are the paper's.
@@ -40,14 +42,22 @@ class Rows(NamedTuple):
         return self.x.shape[1]
 
 
-def train_joint(params: dict[str, Any], data: TrainingData, task: Task, k: int | None, seed: int) -> Trained:
+def train_joint(
+    params: dict[str, Any],
+    data: TrainingData,
+    task: Task,
+    k: int | None,
+    seed: int,
+    checkpoint: Checkpoint | None = None,
+) -> Trained:
     """Train as an estimator's parameters say; `n_models` of them become one ensemble."""
     params, task = with_defaults(params, DEFAULTS), task.to(data.x.device)
     seeds = spawn_seeds(seed, params["n_models"]) if params["n_models"] > 1 else [seed]
-    return combined([_train_one(params, data, task, k, each) for each in seeds])
+    run = Run(checkpoint=checkpoint)
+    return combined([_train_one(params, data, task, k, each, run) for each in seeds])
 
 
-def _train_one(params: dict[str, Any], data: TrainingData, task: Task, k: int | None, seed: int) -> Trained:
+def _train_one(params: dict[str, Any], data: TrainingData, task: Task, k: int | None, seed: int, run: Run) -> Trained:
     """One problem; with penalty="auto" a path of penalties as replicas, one of which is kept."""
     gates, union = data.gates, list(range(data.gates.n))
     rows, held = _split(data, params["validation_fraction"], seed)
@@ -58,7 +68,7 @@ def _train_one(params: dict[str, Any], data: TrainingData, task: Task, k: int | 
     penalties = _path_of(rows, held, task) if penalty == "auto" else [float(penalty)]
     cost = None if gates.cost is None else gates.cost.to(data.x.device)
     architecture, settings = joint_architecture(params, task, k, gates, blocks), loop_settings(params)
-    model, history = fit_replicas(rows, task, architecture, penalties, settings, seed, held, cost)
+    model, history = fit_replicas(rows, task, architecture, penalties, settings, seed, held, cost, run)
     if len(penalties) == 1:
         return Trained(model, union, penalties[0], {}, history)
     (choice,) = choose_penalties(model, held, task, penalties)
@@ -74,6 +84,7 @@ def fit_replicas(
     seed: int,
     held: Rows | None = None,
     cost: Tensor | None = None,
+    run: Run | None = None,
 ) -> tuple[SelectionModel, list[Record]]:
     """Train one replica for each of R penalties, side by side; with `held` rows, stop early by their loss.
 
@@ -85,7 +96,9 @@ def fit_replicas(
         shares = torch.bincount(rows.y, rows.weight, task.n_classes) / rows.weight.sum()
         model.predict.last.bias.data.copy_(shares.clamp_min(1e-12).log().expand_as(model.predict.last.bias))
     generator = generator_on(rows.x.device, seed)
-    price = torch.tensor(penalties, device=rows.x.device).unsqueeze(1)  # (R, 1)
+    price = torch.tensor(penalties, device=rows.x.device).clamp_max(HIGHEST_PRICE).unsqueeze(1)  # (R, 1)
+    if cost is not None:
+        cost = cost.clamp_max(HIGHEST_PRICE / max(float(price.min()), 1e-12))
 
     def step_loss(batch: Tensor) -> Tensor:
         weight = None if rows.weight is None else rows.weight[batch]
@@ -95,7 +108,8 @@ def fit_replicas(
         assert held is not None
         return mean_loss(noiseless_loss(model, task, held.x, held.y, price, cost), held.weight).sum()
 
-    return model, train(model, step_loss, len(rows), settings, generator, held_loss if held and len(held) else None)
+    validation_loss = held_loss if held and len(held) else None
+    return model, train(model, step_loss, len(rows), settings, generator, validation_loss, run)
 
 
 @torch.no_grad()

@@ -29,7 +29,7 @@ function mixed(from, to, share) {
 function drawEffects() {
   const canvas = byId("effects-plot");
   const told = strips();
-  const wide = Math.max(300, Math.min(canvas.parentElement.clientWidth, 900));
+  const wide = Math.max(300, canvas.parentElement.clientWidth);
   const [left, high, foot] = [Math.min(170, wide * 0.34), 30, 40];
   const tall = told.length * high + foot;
   const scale = window.devicePixelRatio || 1;

@@ -1,0 +1,51 @@
+"""A fit under way: its loops say how far they are and, with a checkpoint, go on where an earlier run was stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sklar.training.engine.checkpoint import Checkpoint
+from sklar.training.engine.progress import Progress
+from sklar.training.engine.state import State
+from sklar.training.engine.steps import Rates, scheduled
+
+
+class Run:
+    """What all loops of a fit share: a progress bar and a checkpoint, or neither.
+
+    Examples
+    --------
+    >>> import torch
+    >>> total = torch.zeros(())
+    >>> for k in Run().steps(4, {"total": total}):
+    ...     _ = total.add_(k)
+    >>> total
+    tensor(6.)
+    """
+
+    def __init__(self, bar: Progress | None = None, checkpoint: Checkpoint | None = None) -> None:
+        self.bar, self.checkpoint = bar, checkpoint
+
+    def steps(
+        self, n_steps: int, state: State, rates: Rates = (), until: Callable[[], bool] = lambda: False
+    ) -> Iterator[int]:
+        """Numbers of the steps to do, of n_steps, each optimiser then at the rate of its schedule; they end at `until`.
+
+        `state` is all that the steps change and that anything afterwards reads. It must be what it was before the first
+        step when this is called, and is what it was after the last one done when this goes on with the next.
+        """
+        checkpoint = self.checkpoint
+        first = done = checkpoint.begin(state, n_steps) if checkpoint else 0
+        if self.bar is not None:
+            self.bar.skip(first)
+        for k in scheduled(n_steps, rates, first):
+            if until():
+                break
+            if self.bar is not None:
+                self.bar.update()
+            yield k
+            done = k + 1
+            if checkpoint:
+                checkpoint.keep(state, done)
+        if checkpoint and done > first:
+            checkpoint.end(state, done)
