@@ -142,3 +142,10 @@ def test_groups_are_asked_for_together_and_missing_values_last():
     holes[:, 2] = np.nan
     assert not ranker.select(holes)[:, 2].any()
     assert np.isfinite(ranker.predict(holes)).all()
+
+
+def test_a_smaller_k_is_the_beginning_of_the_ranking(ranker):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(table(1)[0])
+    assert (ranker.rank(frame, k=2) == ranker.rank(frame)[:, :2]).all()
+    assert set(ranker.select(frame, k=1).sum(axis=1)) == {1}

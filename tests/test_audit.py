@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import sklar
-from sklar.audit import AuditReport, jaccard
+from sklar.audit import AuditReport
 from sklar.outcomes import outcome_of
 from sklar.selection_scores import selection_scores
 from tests.helpers import quick, toy_rows
@@ -48,11 +48,6 @@ def test_selecting_what_decides_passes():
     assert report.to_dict()["leaks"] is False
 
 
-def test_jaccard():
-    assert jaccard([[1, 1, 0]], [[0, 1, 1]]) == pytest.approx(100 / 3)
-    assert jaccard([[0, 0]], [[0, 0]]) == 100.0
-
-
 @pytest.mark.parametrize("n_refits", [0, 1])
 def test_every_estimator_can_be_audited(n_refits):
     x, y = rows(120)
@@ -61,6 +56,7 @@ def test_every_estimator_can_be_audited(n_refits):
     assert report.n_rows == 120
     assert 0 <= report.noise_agreement <= 100
     assert (report.refit_agreement is None) == (n_refits == 0)
+    assert (report.grouped_refit_agreement is None) == (n_refits == 0)
     regressor = sklar.CopulaRankerRegressor(k=1, max_epochs=10, random_state=0).fit(x, x[:, 0])
     assert regressor.audit(x, x[:, 0], n_refits=0).mean_features == 1.0
 

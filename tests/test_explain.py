@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from sklar.effects import Effects, effects
 from sklar.explain import Explanation, Feature, explain
 from tests.helpers import four, quick, toy_rows, toy_target
 
@@ -69,6 +70,19 @@ def test_it_can_be_written_as_json(fitted):
     assert json.loads(json.dumps(explanation.to_dict())) == explanation.to_dict()
 
 
+def test_effects_are_what_hiding_takes(fitted):
+    model, frame = fitted
+    rows = model.fitted_.read(frame.iloc[[2]])
+    expected = effects(model.fitted_, rows).values[0]
+    selected = model.explain(frame.iloc[2]).selected
+    assert selected
+    for f in selected:
+        assert f.effect == expected[NAMES.index(f.name)]
+    if model.fitted_.k is None:
+        sizes = [abs(f.effect) for f in selected]
+        assert sizes == sorted(sizes, reverse=True)
+
+
 def test_several_rows_are_one_too_many(fitted):
     model, frame = fitted
     with pytest.raises(ValueError, match=r"one row; got shape \(2, 5\)"):
@@ -79,17 +93,17 @@ def test_the_text_of_a_selector():
     text = str(
         told(
             selected=(
-                feature("x1", probability=0.97, interchangeable=("x4", "x2")),
-                feature("x2", probability=0.62, interchangeable=("x1", "x4"), together=("x9",)),
+                feature("x1", probability=0.97, interchangeable=("x4", "x2"), effect=0.213),
+                feature("x2", probability=0.62, interchangeable=("x1", "x4"), together=("x9",), effect=-0.04),
             ),
             nearly=(feature("x5", selected=False, probability=0.41),),
         )
     )
     assert text.splitlines() == [
-        "Predicted yes (91 %) from 2 of 7 features:",
-        "  x1 = 1.5   sure   (P(selected) 0.97)",
-        "  x2 = 1.5   unsure (P(selected) 0.62)",
-        "Nearly selected: x5 = 1.5 (P(selected) 0.41).",
+        "Predicted yes (91 %) from 2 of 7 features; hiding one would take from P(yes):",
+        "  x1 = 1.5   +21.3 points   sure",
+        "  x2 = 1.5    -4.0 points   unsure",
+        "Nearly selected: x5 = 1.5.",
         "x1, x2 and x4 are interchangeable: one of them would do.",
         "x2 and x9 work together.",
     ]
@@ -99,7 +113,7 @@ def test_the_text_of_a_ranker_of_values():
     text = str(told(prediction=3.14159, probability=None, selected=(feature("x1"),), ranked=True))
     assert text.splitlines()[:2] == [
         "Predicted 3.142 from 1 of 7 features, best first:",
-        "  1. x1 = 1.5   sure   (P(selected) 0.90)",
+        "  1. x1 = 1.5   sure",
     ]
 
 
@@ -148,9 +162,11 @@ class Copies:
         return np.array([2.0])
 
 
-def test_links_reach_the_features():
+def test_links_reach_the_features(monkeypatch):
+    monkeypatch.setattr("sklar.explain.effects", lambda fitted, rows: Effects(np.array([[0.1, 0, -0.5, 0]]), 0.0))
     explanation = explain(Copies(), [1, 2, 3, 4])
-    assert [f.name for f in explanation.selected] == ["b", "a"]  # surest first
+    assert [f.name for f in explanation.selected] == ["b", "a"]  # the largest effect first
+    assert [f.effect for f in explanation.selected] == [-0.5, 0.1]
     assert [f.name for f in explanation.nearly] == ["a copy"]
     assert explanation.selected[0].together == ("c",)
     assert explanation.selected[1].interchangeable == ("a copy",)

@@ -14,11 +14,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from sklar.fitted import FittedModel
 from sklar.outcomes import outcome_of
 from sklar.selection_scores import UNION_SHARE, selection_scores
+from sklar.stability import jaccard, stand_ins
 from sklar.table.adapter import SparseTable, adapt
 
 # The own predictor may be ahead of EVAL-X by this much (points) before it counts: it saw the masks it is asked about.
@@ -59,6 +59,7 @@ class AuditReport:
     noise_agreement: float  # of the masks, under small noise on the input (Jaccard)
     refit_agreement: float | None  # of the masks, between this model and refits (Jaccard)
     n_rows: int
+    grouped_refit_agreement: float | None = None  # that of refits, features that stand for each other counted as one
 
     @property
     def gap(self) -> float:
@@ -107,6 +108,8 @@ class AuditReport:
     def __str__(self) -> str:
         """A page a person can read."""
         refit = "not measured" if self.refit_agreement is None else f"{self.refit_agreement:5.1f} %"
+        if self.grouped_refit_agreement is not None:
+            refit += f"   ({self.grouped_refit_agreement:.1f} % with stand-ins as one)"
         return "\n".join(
             (
                 f"Audit on {self.n_rows} rows: {self.verdict}",
@@ -124,19 +127,6 @@ class AuditReport:
                 f"  masks agree over refits              {refit}",
             )
         )
-
-
-def jaccard(first: ArrayLike, second: ArrayLike) -> float:
-    """Mean over rows of |intersection| / |union| of two selections, in percent; two empty ones agree.
-
-    Examples
-    --------
-    >>> jaccard([[1, 1, 0], [0, 0, 0]], [[1, 0, 0], [0, 0, 0]])
-    75.0
-    """
-    a, b = np.asarray(first).astype(bool), np.asarray(second).astype(bool)
-    both, either = (a & b).sum(axis=1), (a | b).sum(axis=1)
-    return float(100 * np.mean(np.where(either > 0, both / np.maximum(either, 1), 1.0)))
 
 
 Refit = Callable[[Any, np.ndarray, int], FittedModel]  # a table, a target and a seed -> a model of them
@@ -181,12 +171,15 @@ def audit(
         gate_of_input=fitted.network.architecture.gate_of_input,
     )
     noisy = rows + NOISE * schema.encoding.noise() * rng.standard_normal(rows.shape)
+    noise_agreement = jaccard(masks, fitted.masks(noisy))
+    refit_agreement, grouped = _refit_agreement(fitted, X, y, n_refits, rng, refit)
     return AuditReport(
         **scores,
         mean_features=float(masks.sum(axis=1).mean()),
         union_features=int((masks.mean(axis=0) > UNION_SHARE).sum()),
-        noise_agreement=jaccard(masks, fitted.masks(noisy)),
-        refit_agreement=_refit_agreement(X, y, masks, n_refits, rng, refit),
+        noise_agreement=noise_agreement,
+        refit_agreement=refit_agreement,
+        grouped_refit_agreement=grouped,
         n_rows=len(rows),
     )
 
@@ -213,16 +206,20 @@ def _some(classes: np.ndarray) -> str:
 
 
 def _refit_agreement(
-    X: Any, y: np.ndarray, masks: np.ndarray, n_refits: int, rng: np.random.Generator, refit: Refit | None
-) -> float | None:
+    fitted: FittedModel, X: Any, y: np.ndarray, n_refits: int, rng: np.random.Generator, refit: Refit | None
+) -> tuple[float | None, float | None]:
+    """How far the masks of refits agree with the model's: column by column, and with stand-ins as one."""
     if not n_refits:
-        return None
+        return None, None
     if refit is None:
         raise ValueError("n_refits needs `refit`, which fits a model to a table, a target and a seed")
-    agreements = []
+    rows, agreements = fitted.read(X), []
+    masks = fitted.masks(rows)
     for _ in range(n_refits):
         part = rng.permutation(len(y))[:MOST_REFIT_ROWS]
         seed = int(rng.integers(2**31))
         again = refit(adapt(X).take(part), y[part], seed)
-        agreements.append(jaccard(masks, again.masks(again.read(X))))
-    return float(np.mean(agreements))
+        others, groups = again.masks(again.read(X)), stand_ins([fitted, again], rows)
+        agreements.append((jaccard(masks, others), jaccard(masks, others, groups)))
+    plain, grouped = np.mean(agreements, axis=0)
+    return float(plain), float(grouped)

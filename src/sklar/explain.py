@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sklar.effects import effects, show_effect
 from sklar.fitted import FittedModel
 from sklar.table.adapter import adapt
 from sklar.table.cells import plain, show_value
@@ -38,6 +39,8 @@ class Feature:
     interchangeable: tuple[str, ...] = ()  # features that could stand in for it
     together: tuple[str, ...] = ()  # features it works together with
     places: tuple[int, int] | None = None  # lowest and highest that a ranker's models give it
+    # what hiding it takes from the prediction (see `sklar.effects`), one a target where there are several
+    effect: float | tuple[float, ...] | None = None
 
     @property
     def sure(self) -> bool:
@@ -51,11 +54,12 @@ class Explanation:
 
     prediction: Any  # a list where there are several targets
     probability: float | None  # of the predicted class; None for values, and for several labels
-    selected: tuple[Feature, ...]  # best first for a ranker, else surest first
+    selected: tuple[Feature, ...]  # best first for a ranker, else the largest effect first
     nearly: tuple[Feature, ...]  # not selected, but not surely so
     n_features: int
     ranked: bool
     n_models: int
+    kind: str = "classes"  # of the target, which says what effects are of (see `sklar.target`)
     hidden: tuple[str, ...] = ()  # features without a value here that every row of fit had: they cannot be selected
 
     @property
@@ -73,6 +77,7 @@ class Explanation:
                     "interchangeable": list(f.interchangeable),
                     "together": list(f.together),
                     "places": None if f.places is None else list(f.places),
+                    "effect": list(f.effect) if isinstance(f.effect, tuple) else f.effect,
                     "sure": f.sure,
                 }
                 for f in features
@@ -90,20 +95,26 @@ class Explanation:
         if not self.selected:
             return f"Predicted {said} from no feature: none of {self.n_features} is worth its price in this row."
         how = ", best first" if self.ranked else ""
-        return f"Predicted {said} from {len(self.selected)} of {self.n_features} features{how}:"
+        whole = f"P({show_value(self.prediction)})" if self.probability is not None else "it"
+        effects = f"; hiding one would take from {whole}" if self.selected[0].effect is not None else ""
+        return f"Predicted {said} from {len(self.selected)} of {self.n_features} features{how}{effects}:"
 
     def _features(self) -> list[str]:
         cells = [f"{feature.name} = {show_value(feature.value)}" for feature in self.selected]
-        width = max(map(len, cells), default=0)
+        effects = ["" if f.effect is None else show_effect(f.effect, self.kind) for f in self.selected]
+        width, wide = (max(map(len, texts), default=0) for texts in (cells, effects))
         return [
-            f"  {f'{place}. ' if self.ranked else ''}{cell:<{width}}   {self._how_sure(feature)}"
-            for place, (cell, feature) in enumerate(zip(cells, self.selected, strict=True), start=1)
+            f"  {f'{place}. ' if self.ranked else ''}{cell:<{width}}   {f'{effect:>{wide}}   ' if wide else ''}{sure}"
+            for place, (cell, effect, sure) in enumerate(
+                zip(cells, effects, map(self._how_sure, self.selected), strict=True), start=1
+            )
         ]
 
     def _how_sure(self, feature: Feature) -> str:
+        """Whether the choice is sure; the probability of its gate is no measure of importance, and not shown."""
         word = "sure" if feature.sure else "unsure"
         if feature.frequency is None:
-            return f"{word:<6} (P(selected) {feature.probability:.2f})"
+            return word
         votes = f"{round(feature.frequency * self.n_models)} of {self.n_models} models"
         if feature.places is not None:
             low, high = feature.places
@@ -111,7 +122,7 @@ class Explanation:
         return f"{word:<6} ({votes})"
 
     def _nearly(self) -> list[str]:
-        first = [f"{f.name} = {show_value(f.value)} {self._how_sure(f)[7:]}" for f in self.nearly[:3]]
+        first = [f"{f.name} = {show_value(f.value)}" for f in self.nearly[:3]]
         more = f" and {len(self.nearly) - 3} more" if len(self.nearly) > 3 else ""
         return [f"Nearly selected: {', '.join(first)}{more}."] if first else []
 
@@ -148,8 +159,10 @@ def explain(fitted: FittedModel, row: Any) -> Explanation:
     masks, proba = dense(fitted.masks(rows))[0], dense(fitted.selection_proba(rows))[0]
     shares = selection_shares(fitted, rows)
     certainty = proba if shares is None else shares[0]
-    order = fitted.ranks(rows)[0] if fitted.k else np.argsort(-certainty, kind="stable")
-    describe = _describer(fitted, table, rows, masks, proba, shares, order)
+    moved = effects(fitted, rows).values[0]  # (d,) or (d, targets)
+    size = np.abs(moved) if moved.ndim == 1 else np.abs(moved).max(axis=1)
+    order = fitted.ranks(rows)[0] if fitted.k else np.lexsort((-certainty, -size))
+    describe = _describer(fitted, table, rows, masks, proba, shares, order, moved)
     unsure = [j for j in np.argsort(-certainty, kind="stable") if not masks[j] and not is_sure(certainty[j], False)]
     prediction = fitted.predictions(rows)[0]
     return Explanation(
@@ -160,6 +173,7 @@ def explain(fitted: FittedModel, row: Any) -> Explanation:
         n_features=len(masks),
         ranked=fitted.k is not None,
         n_models=fitted.n_models,
+        kind=fitted.target.kind,
         hidden=tuple(np.array(fitted.schema.names, dtype=object)[fitted.withheld(rows)[0]].tolist()),
     )
 
@@ -172,6 +186,7 @@ def _describer(
     proba: np.ndarray,
     shares: np.ndarray | None,
     order: np.ndarray,
+    moved: np.ndarray,
 ) -> Callable[[int], Feature]:
     """What makes a `Feature` of a column's number."""
     names, cells = fitted.schema.names, adapt(table).cells
@@ -195,9 +210,14 @@ def _describer(
             interchangeable=stand_ins.get(names[j], ()),
             places=tuple(places[j]) if j in places else None,
             together=tuple(names[i] for i in np.flatnonzero(correlation[j] > LINKED) if i != j),
+            effect=_plain_effect(moved[j]) if masks[j] else None,
         )
 
     return describe
+
+
+def _plain_effect(moved: np.ndarray) -> float | tuple[float, ...]:
+    return float(moved) if np.ndim(moved) == 0 else tuple(map(float, moved))
 
 
 def is_sure(probability: float, selected: bool) -> bool:

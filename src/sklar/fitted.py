@@ -16,6 +16,7 @@ import torch
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
+from sklar.asked import at_penalty, told_k
 from sklar.model.few_rows import MOST_ROWS, FewRows
 from sklar.model.row_blocks import RowAnswers, row_blocks
 from sklar.model.selection import GateModel
@@ -56,6 +57,7 @@ class FittedModel:
     path: PenaltyPath  # what the penalty was chosen from; empty where it was given
     history: list[Record]
     device: str = "auto"
+    priced: GateModel | None = None  # what answers at other penalties
     missing_cells: tuple[str, ...] = ()  # what a CSV had in place of missing values, besides empty cells
 
     @property
@@ -72,6 +74,19 @@ class FittedModel:
     def n_models(self) -> int:
         """How many models were trained."""
         return max(1, len(getattr(self.network.architecture, "members", ())))
+
+    def at(self, penalty: float | None = None, k: int | None = None) -> FittedModel:
+        """The same, answering at another penalty (a selector), or with the best k features (a ranker)."""
+        if penalty is not None and self.k is not None:
+            raise ValueError("a ranker has no penalty; k says how many features a row gets")
+        if k is not None and self.k is None:
+            raise ValueError("a selector has no k; penalty says what a feature costs, and features_at(n) which gives n")
+        if penalty is not None and not np.isclose(penalty, self.penalty, rtol=1e-5, atol=0):
+            network = at_penalty(self.priced, self.path, self.penalty, penalty)
+            return replace(self, network=network, penalty=float(penalty))
+        if k is not None and k != self.k:
+            return replace(self, network=told_k(self.network, self.priced, self.path, k))
+        return self
 
     def on(self, device: str) -> FittedModel:
         """The same, answering on a device: "auto", "cpu" or "cuda"."""

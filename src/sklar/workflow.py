@@ -78,15 +78,23 @@ def fit_file(
 
 
 def answer_file(
-    what: str, model: str, data: str, out: str, sql: str | None = None, csv: CsvFormat | None = None
+    what: str,
+    model: str,
+    data: str,
+    out: str,
+    sql: str | None = None,
+    csv: CsvFormat | None = None,
+    penalty: float | None = None,
+    k: int | None = None,
 ) -> int:
     """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows.
 
-    "-" as `data` is standard input, as `out` standard output.
+    "-" as `data` is standard input, as `out` standard output. `penalty` and `k` ask the model at another price, or for
+    fewer features, than it was fitted with.
     """
     require_format(out)
     source = streamed(data) if sql is None else None
-    fitted = _load(model).fitted_
+    fitted = _load(model).fitted_.at(penalty, k)
     read = [] if source is not None else [_model_and_table(model, data, sql, csv)[2]]
     require_writable(out, data, model)
     if what == "rank" and fitted.k is None:
@@ -126,16 +134,25 @@ def audit_file(
     return estimator.audit(judged.of(X), judged.y, n_refits=n_refits)
 
 
-def explain_file(model: str, data: str, row: int, sql: str | None = None, csv: CsvFormat | None = None) -> Explanation:
+def explain_file(
+    model: str,
+    data: str,
+    row: int,
+    sql: str | None = None,
+    csv: CsvFormat | None = None,
+    penalty: float | None = None,
+    k: int | None = None,
+) -> Explanation:
     """What a saved model says about one row of a table on disk; rows count from 0."""
     source = streamed(data) if sql is None else None
     if source is not None:
         estimator = _load(model)
-        return estimator.explain(source.row(row, estimator.fitted_.schema.names))
+        return estimator.explain(source.row(row, estimator.fitted_.schema.names), penalty=penalty, k=k)
     estimator, table, X = _model_and_table(model, data, sql, csv)
     if not 0 <= row < table.n_rows:
         raise TableError(f"{table.source} has rows 0 to {table.n_rows - 1}; there is no row {row}")
-    return estimator.explain({name: values[row : row + 1] for name, values in X.items()})
+    one = {name: values[row : row + 1] for name, values in X.items()}
+    return estimator.explain(one, penalty=penalty, k=k)
 
 
 def report_file(
@@ -272,6 +289,6 @@ def _summary(fitted: FittedModel, learned: Learned) -> dict[str, Any]:
 def _summarise(summary: dict[str, Any], echo: Callable[[str], object]) -> None:
     top = [f"{name} {share:.0f}%" for name, share in list(summary["selected"].items())[:8]]
     echo(f"fitted {summary['model']} on {summary['n_rows']} rows x {summary['n_features']} features")
-    if summary["path"]:
+    if "penalty" in summary["path"]:
         echo(f"penalty {summary['penalty']:.3g}, chosen from {len(summary['path']['penalty'])}")
     echo(f"{summary['mean_features']:.1f} features per row; most often {', '.join(top) or 'none'}")

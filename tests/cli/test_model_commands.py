@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -99,6 +100,22 @@ def test_answers_as_json(folder, tmp_path):
     out = tmp_path / "out.csv"
     result = run("select", folder / "selector.sklar", folder / "good.csv", "--out", out, "--json")
     assert json.loads(result.stdout) == {"n_rows": 60, "out": str(out)}
+
+
+def test_another_price_and_another_k(folder, tmp_path):
+    frame, model = pd.read_csv(folder / "good.csv"), tmp_path / "m.sklar"
+    fit(folder / "good.csv", "y", model, "--objective", "honest", "--max-epochs", "2")
+    selector, out = sklar.load(model), tmp_path / "out.csv"
+    price = max(selector.path_["penalty"])
+    assert run("select", model, folder / "good.csv", "--penalty", price, "--out", out).exit_code == 0
+    expected = selector.select(frame[list("abcde")], penalty=price)
+    np.testing.assert_array_equal(pd.read_csv(out).to_numpy() == 1, expected)
+    told = run("explain", model, folder / "good.csv", "--row", "3", "--penalty", price, "--json")
+    assert len(json.loads(told.stdout)["selected"]) == expected.iloc[3].sum()
+    assert run("rank", folder / "ranker.sklar", folder / "good.csv", "--k", "1", "--out", out).exit_code == 0
+    assert list(pd.read_csv(out).columns) == ["rank_1"]
+    wrong = run("select", folder / "ranker.sklar", folder / "good.csv", "--k", "99", "--out", out)
+    assert_one_line_error(wrong, "k must be a whole number from 1 to")
 
 
 @pytest.mark.parametrize("model", ["selector", "ranker"])

@@ -116,7 +116,7 @@ class TestAWideTable:
 def test_the_path_is_a_table_and_the_penalty_comes_from_it():
     X, value = toy_rows(200)
     model = short(sklar.CopulaSelectorRegressor, max_epochs=100).fit(X, value)
-    assert list(model.path_) == ["penalty", "loss", "error", "mean_features"]
+    assert list(model.path_) == ["penalty", "mean_features", "loss", "error", "score", "score_error"]
     assert len({len(column) for column in model.path_.values()}) == 1
     assert any(np.isclose(model.penalty_, penalty, rtol=1e-5) for penalty in model.path_["penalty"])
     given = short(sklar.CopulaSelectorRegressor, penalty=0.02).fit(X, value)

@@ -138,3 +138,16 @@ def test_without_the_package_the_error_names_the_extra(monkeypatch, fit_of, tmp_
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(ImportError, match=r"sklar\[onnx\]"):
         fit_of(SELECTOR).to_onnx(tmp_path / "m.onnx")
+
+
+def test_a_graph_has_the_price_or_k_that_it_was_asked_for(tmp_path):
+    X, value = toy_rows(150)
+    X = X.astype(np.float32)
+    selector = quick(sklar.CopulaSelectorRegressor, objective="honest", penalty="auto", max_epochs=60).fit(X, value)
+    ranker = quick(sklar.CopulaRankerRegressor, objective="honest", k=3).fit(X, value)
+    for model, asked in ((selector, {"penalty": max(selector.path_["penalty"])}), (ranker, {"k": 1})):
+        model.to_onnx(tmp_path / "m.onnx", **asked)
+        session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+        prediction, mask = session.run(["prediction", "mask"], {"X": X})
+        np.testing.assert_array_equal(mask, model.select(X, **asked))
+        np.testing.assert_allclose(prediction, model.predict(X, **asked), rtol=1e-6, atol=1e-9)

@@ -155,6 +155,9 @@ def test_the_hard_mask_has_k_features_and_the_ranking_lists_them_best_first():
     assert topk_mask.hard_topk(scores, 2).tolist()[0] == [False, True, False, True]
     assert topk_mask.ranking(scores, 3).tolist()[0] == [1, 3, 0]
     assert topk_mask.hard_topk(scores, 3).sum(-1).tolist() == [3, 3]
+    own = topk_mask.hard_topk(scores, torch.tensor([[1], [3]]))  # every row its own
+    assert torch.equal(own[0], topk_mask.hard_topk(scores, 1)[0])
+    assert own.sum(-1).tolist() == [1, 3]
     assert len(set(topk_mask.ranking(scores, 3)[1].tolist())) == 3
 
 

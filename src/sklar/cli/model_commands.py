@@ -11,8 +11,10 @@ from sklar.cli.config import config_option
 from sklar.cli.params import constructor_options
 from sklar.cli.shared import (
     AS_JSON,
+    FEWER,
     MISSING_TARGET,
     PATH,
+    PENALTY,
     SQL,
     TABLE,
     csv_options,
@@ -86,16 +88,18 @@ def _answers(name: str, text: str) -> click.Command:
     @click.argument("model", type=PATH)
     @click.argument("data", type=TABLE)
     @click.option("--out", required=True, type=PATH, help="Table to write (.csv, .tsv, .parquet, .arrow), or -.")
+    @PENALTY
+    @FEWER
     @SQL
     @csv_options
     @AS_JSON
     @config_option
-    def command(model: str, data: str, out: str, sql: str | None, csv: Any, as_json: bool) -> None:
+    def command(model: str, data: str, out: str, as_json: bool, **asked: Any) -> None:
         from sklar.workflow import answer_file
 
         if as_json and out == "-":
             raise click.UsageError("--json and --out - both write to standard output.")
-        rows = answer_file(name, model, data, out, sql, csv)
+        rows = answer_file(name, model, data, out, **asked)
         note(f"wrote {rows} rows to {out}")
         if as_json:
             print_json({"n_rows": rows, "out": out})
@@ -108,14 +112,16 @@ select = _answers(
     """Say which features decide each row of DATA: a table of 0 and 1 with DATA's feature names.
 
     \b
-    sklar select model.sklar new.csv --out masks.csv""",
+    sklar select model.sklar new.csv --out masks.csv
+    sklar select model.sklar new.csv --penalty 0.02 --out masks.csv""",
 )
 rank = _answers(
     "rank",
     """List the k features of each row of DATA, best first: columns rank_1 .. rank_k of names (for rankers).
 
     \b
-    sklar rank model.sklar new.csv --out ranks.csv""",
+    sklar rank model.sklar new.csv --out ranks.csv
+    sklar rank model.sklar new.csv --k 3 --out ranks.csv""",
 )
 predict = _answers(
     "predict",
@@ -155,11 +161,13 @@ def audit(model: str, data: str, target: str | None, refits: int, as_json: bool,
 @click.argument("model", type=PATH)
 @click.argument("data", type=TABLE)
 @click.option("--row", required=True, type=int, help="Which row of DATA, from 0.")
+@PENALTY
+@FEWER
 @SQL
 @csv_options
 @AS_JSON
 @config_option
-def explain(model: str, data: str, row: int, sql: str | None, csv: Any, as_json: bool) -> None:
+def explain(model: str, data: str, row: int, as_json: bool, **asked: Any) -> None:
     """Explain one row of DATA in a few lines: the prediction, the features behind it, and how sure.
 
     \b
@@ -167,7 +175,7 @@ def explain(model: str, data: str, row: int, sql: str | None, csv: Any, as_json:
     """
     from sklar.workflow import explain_file
 
-    found = explain_file(model, data, row, sql, csv)
+    found = explain_file(model, data, row, **asked)
     print_json(found.to_dict()) if as_json else click.echo(str(found))
 
 

@@ -15,6 +15,8 @@ PATH = click.Path(dir_okay=False)
 TABLE = click.Path()  # of a file, a folder of files, or a pattern
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")
 SQL = click.option("--sql", help="DuckDB query to run; DATA is its table `data`, or its database.")
+PENALTY = click.option("--penalty", type=float, help="Price of a feature, for selectors: another than the fitted one.")
+FEWER = click.option("--k", type=int, help="Features per row, for rankers: up to that of the fit.")
 MISSING_TARGET = click.option(
     "--missing-target",
     type=click.Choice(["drop", "refuse"]),

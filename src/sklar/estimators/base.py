@@ -19,7 +19,7 @@ from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
 from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
-from sklar.explain import Explanation, explain
+from sklar.estimators.views import Views
 from sklar.export.plain import plain_parameters
 from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
@@ -36,7 +36,7 @@ from sklar.training.joint.fit import train_joint
 Train = Callable[..., Trained]  # parameters, data, task, k and a seed
 
 
-class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
+class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, CopulaParameters):
     """Everything but the task (classifier, regressor) and the mask (selector, ranker)."""
 
     fitted_: ClassVar[FittedModel]  # all that fit leaves behind, of each instance
@@ -94,24 +94,31 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
             path=trained.path,
             history=trained.history,
             device=self.device,
+            priced=None if trained.priced is None else trained.priced.cpu().double().eval(),
         )
         return self._adopt(fitted)
 
-    def select(self, X: Any) -> Any:
+    def select(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out.
 
         This and other answers about rows of a file, dataset or query are Arrow streams (`pyarrow.RecordBatchReader`).
-        """
-        return ask(self._fitted, "masks", X)
 
-    def selection_proba(self, X: Any) -> Any:
+        Parameters
+        ----------
+        X : rows
+        penalty : for selectors, another price of a feature than the chosen `penalty_`, within those of `path_`
+        k : for rankers, how many features a row gets, up to the k of `fit`
+        """
+        return ask(self._fitted.at(penalty, k), "masks", X)
+
+    def selection_proba(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
         """The probability of each gate, P(z_i = 1 | x): float (n, d).
 
         For a selector it is sigmoid(alpha_i), of several models (`n_models`) the median. `select` is where it exceeds
         1/2, but for features that stand for each other, of which a row gets one, and for `min_features`. For a ranker
-        it is estimated from 256 draws of the copula, which all rows share.
+        it is estimated from 256 draws of the copula, which all rows share. `penalty` and `k` are as in `select`.
         """
-        return ask(self._fitted, "selection_proba", X)
+        return ask(self._fitted.at(penalty, k), "selection_proba", X)
 
     def selection_frequency(self, X: Any) -> Any:
         """The share of the models (`n_models`) that select each feature of each row: float (n, d).
@@ -129,13 +136,13 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
             raise ValueError(f"n_draws must be a whole number from 1; got {said(n_draws)}")
         return self._fitted.draws(rows, int(n_draws), spawn_seeds(random_state, 1)[0])
 
-    def transform(self, X: Any) -> Any:
-        """X where selected, 0 elsewhere, at full width (n, d).
+    def transform(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
+        """X where selected, 0 elsewhere, at full width (n, d); `penalty` and `k` are as in `select`.
 
         Categories are numbered from 1 in the order of `fitted_.schema.encoding.categories`, unseen ones last; missing
         values that were selected stay missing (NaN).
         """
-        return ask(self._fitted, "selected_values", X)
+        return ask(self._fitted.at(penalty, k), "selected_values", X)
 
     def correlation(self, X: Any) -> Any:
         """The learned correlation R of the gates, averaged over the rows of X: (d, d).
@@ -175,30 +182,6 @@ class CopulaEstimator(Exports, OneToOneFeatureMixin, TransformerMixin, CopulaPar
 
         X, y = judged_rows(X, y, target, self._fitted.schema.names)
         return audit(self._fitted, X, y, n_refits=n_refits, random_state=random_state, refit=refit)
-
-    def explain(self, row: Any) -> Explanation:
-        """One row in a few lines: the prediction, the features behind it, how sure, what could stand in for them.
-
-        Parameters
-        ----------
-        row : a 1-d array or list, a pandas Series or a dict (values by name, in any order), or a table of one row
-
-        Returns
-        -------
-        Explanation
-            prints as text; `to_dict()` gives the same as plain values
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from sklar import CopulaSelectorRegressor
-        >>> X = np.random.default_rng(0).standard_normal((200, 3))
-        >>> selector = CopulaSelectorRegressor(penalty=0.01, max_epochs=5, random_state=0).fit(X, X[:, 0] * 3)
-        >>> explanation = selector.explain(X[7])
-        >>> sorted(explanation.to_dict())[:3]
-        ['n_features', 'n_models', 'nearly']
-        """
-        return explain(self._fitted, row)
 
     def report(
         self,

@@ -23,15 +23,17 @@ class Exports:
         """Write the fitted model to one file that `sklar.load` reads without running code."""
         write_fitted(path, self._fitted, self.get_params(deep=False))
 
-    def to_onnx(self, path: str | PathLike[str]) -> None:
+    def to_onnx(self, path: str | PathLike[str], *, penalty: float | None = None, k: int | None = None) -> None:
         """Write scaling, mask and prediction as one ONNX graph, for runtimes without Python.
+
+        The graph has one price or number of features: the fitted one, or `penalty` or `k`, as in `select`.
 
         Needs the package `onnx`: `pip install "sklar[onnx]"`. The answers are those of this estimator on the same
         float32 rows, NaN and infinity apart. `sklar.export.onnx_export` has inputs, outputs and an example.
         """
         from sklar.export.onnx_export import write_onnx
 
-        write_onnx(self._fitted, path)
+        write_onnx(self._fitted.at(penalty, k), path)
 
     def to_shap(self, X: Any, label: Any = None) -> Any:
         """The selections of rows as a `shap.Explanation`, for shap's plots.

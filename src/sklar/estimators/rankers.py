@@ -27,13 +27,14 @@ class CopulaRanker(CopulaEstimator):
     step_exponent: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.0
     correlation_strength: NonNegative = 1.0
 
-    def rank(self, X: Any) -> Any:
+    def rank(self, X: Any, *, k: int | None = None) -> Any:
         """The k features that decide each row, best first, as column numbers: int (n, k).
 
         A group of columns is one feature, and its first column stands for it. Features whose value is missing, and was
-        in no row of `fit`, are never selected: they come last where fewer than k others are left.
+        in no row of `fit`, are never selected: they come last where fewer than k others are left. Any k up to that of
+        `fit` can be asked.
         """
-        return ask(self._fitted, "ranks", X)
+        return ask(self._fitted.at(k=k), "ranks", X)
 
     def rank_interval(self, X: Any, level: float = 0.9) -> np.ndarray:
         """The places that the models give the features of `rank`, lowest and highest: int (n, k, 2).

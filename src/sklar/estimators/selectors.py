@@ -11,6 +11,7 @@ from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.tasks import ClassifierTask, RegressorTask
 from sklar.model.gates import Gates
 from sklar.params import NonNegative, at_least
+from sklar.prices import features_at
 
 Prices = Annotated[Mapping[str | int, float] | ArrayLike | None, None, dict, "array-like"]
 
@@ -21,6 +22,26 @@ class CopulaSelector(CopulaEstimator):
     penalty: Literal["auto"] | NonNegative = "auto"
     costs: Prices = None
     min_features: Annotated[int, at_least(0)] = 0
+
+    def features_at(self, n: float, X: Any = None) -> float:
+        """The penalty that gives about n features per row: `select(X, penalty=selector.features_at(3))`.
+
+        Parameters
+        ----------
+        n : features per row, in the mean
+        X : rows to count on; None takes the counts of `path_`
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklar import CopulaSelectorRegressor
+        >>> X = np.random.default_rng(0).standard_normal((200, 4))
+        >>> selector = CopulaSelectorRegressor(max_epochs=5, random_state=0).fit(X, X[:, 0] * 3)
+        >>> low, high = min(selector.path_["penalty"]), max(selector.path_["penalty"])
+        >>> bool(low <= selector.features_at(1) <= high)
+        True
+        """
+        return features_at(self._fitted, n, X)
 
     def _features_per_row(self, gates: Gates) -> None:
         if self.min_features > gates.n:
@@ -100,7 +121,8 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     ----------
     classes_ : the labels, in the order of `predict_proba`'s columns
     penalty_ : the penalty that was used
-    path_ : the penalties tried, as columns penalty, loss, error, mean_features; empty for a given penalty
+    path_ : what each penalty gives on held-out rows, as columns penalty, mean_features (per row), loss, error (of its
+        difference to the best), score (accuracy, R^2) and score_error; empty for a given penalty
     history_ : one record an epoch (joint) or a part of the training (honest)
     union_ : the columns that the model reads; the others were screened away and are never selected
     encoding_ : how columns became inputs: `categories`, `missing`, `scaling` (see `sklar.table.encoding`)

@@ -21,13 +21,19 @@ class ClassifierTask(ClassifierMixin):
     class_weight: Any
     _fitted: FittedModel
 
-    def predict(self, X: Any) -> Any:
-        """The most probable class of each row, from its selected features alone: (n,); labels 0 or 1: (n, labels)."""
-        return ask(self._fitted, "predictions", X)
+    def predict(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
+        """The most probable class of each row, from its selected features alone: (n,); labels 0 or 1: (n, labels).
 
-    def predict_proba(self, X: Any) -> Any:
-        """P(class | selected features), columns as in `classes_`: (n, classes); of labels, P(1): (n, labels)."""
-        return ask(self._fitted, "probabilities", X)
+        With `penalty` or `k` they are those that `select` gives at another price, or the k best.
+        """
+        return ask(self._fitted.at(penalty, k), "predictions", X)
+
+    def predict_proba(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
+        """P(class | selected features), columns as in `classes_`: (n, classes); of labels, P(1): (n, labels).
+
+        `penalty` and `k` are as in `predict`.
+        """
+        return ask(self._fitted.at(penalty, k), "probabilities", X)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that there may be several labels."""
@@ -46,12 +52,13 @@ class RegressorTask(RegressorMixin):
     loss: str
     _fitted: FittedModel
 
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
         """The expected target of each row, from its selected features alone: (n,) or (n, targets).
 
-        With loss="poisson" it is the expected count, with loss="cox" the logarithm of the hazard ratio.
+        With loss="poisson" it is the expected count, with loss="cox" the logarithm of the hazard ratio. With `penalty`
+        or `k` the features are those that `select` gives at another price, or the k best.
         """
-        return ask(self._fitted, "predictions", X)
+        return ask(self._fitted.at(penalty, k), "predictions", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R^2; with loss="poisson" the share of the deviance explained, with loss="cox" the concordance."""

@@ -60,14 +60,16 @@ def read_architecture(where: str, kind: type[Any], given: Any, n_entries: int) -
     return kind(**plain, **listed)
 
 
-def require_tensors(network: type[nn.Module], architecture: Any, tensors: dict[str, torch.Tensor]) -> None:
+def require_tensors(
+    network: type[nn.Module], architecture: Any, tensors: dict[str, torch.Tensor], which: str = "network"
+) -> None:
     """Raise unless tensors are those of the network, and finite; on torch's meta device a network has shapes alone."""
     try:
         with torch.device("meta"), _NoDraws():
             state = network(architecture).state_dict()
     except (RuntimeError, OverflowError) as error:  # sizes whose product no machine can count
         raise ModelFileError(f"architecture describes a network too large for any file ({error})") from error
-    expected = {f"network.{name}": tuple(value.shape) for name, value in state.items()}
+    expected = {f"{which}.{name}": tuple(value.shape) for name, value in state.items()}
     got = {name: tuple(value.shape) for name, value in tensors.items()}
     for name in sorted(expected.keys() | got.keys()):
         if expected.get(name) != got.get(name):

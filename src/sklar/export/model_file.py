@@ -37,6 +37,7 @@ FIELDS = (
     "objective",
     "network",
     "architecture",
+    "priced",
     "schema",
     "target",
     "missing_cells",
@@ -54,7 +55,10 @@ class Saved(NamedTuple):
 def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dict[str, Any]) -> None:
     """Write a fitted model and the parameters of its estimator."""
     network, schema, target = fitted.network, fitted.schema, fitted.target
-    tensors = {f"network.{key}": value.float() for key, value in network.state_dict().items()}
+    networks = {"network": network} | ({} if fitted.priced is None else {"priced": fitted.priced})
+    tensors = {
+        f"{name}.{key}": value.float() for name, one in networks.items() for key, value in one.state_dict().items()
+    }
     tensors["scaling.centre"] = torch.from_numpy(schema.encoding.scaling.centre)
     tensors["scaling.spread"] = torch.from_numpy(schema.encoding.scaling.spread)
     metadata = {
@@ -64,6 +68,7 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
         "objective": fitted.objective,
         "network": next(name for name, (cls, _) in NETWORKS.items() if isinstance(network, cls)),
         "architecture": plain_parameters(asdict(network.architecture)),
+        "priced": None if fitted.priced is None else plain_parameters(asdict(fitted.priced.architecture)),
         "schema": {
             "names": list(schema.names),
             "labels": schema.labels,
@@ -114,6 +119,11 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Save
         whole("architecture.k", architecture.k, 1)
     schema = read_schema(text("class", metadata["class"]), metadata["schema"], tensors)
     _require_gates(schema, architecture)
+    priced = None
+    if metadata["priced"] is not None:
+        of_prices = read_architecture("priced", architecture_class, metadata["priced"], size)
+        _require_gates(schema, of_prices)
+        priced = _network(tensors, network_class, of_prices, "priced")
     fitted = FittedModel(
         objective=_objective(metadata["objective"], kind, architecture),
         schema=schema,
@@ -126,16 +136,20 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Save
         missing_cells=tuple(
             text("missing_cells", cell) for cell in entries("missing_cells", metadata["missing_cells"])
         ),
+        priced=priced,
     )
     return Saved(fitted, parameters)
 
 
-def _network(tensors: dict[str, torch.Tensor], network_class: type[Any], architecture: Any) -> GateModel:
-    """The network with the file's weights, once their shapes are known to be its own."""
-    state = {name: value for name, value in tensors.items() if not name.startswith("scaling.")}
-    require_tensors(network_class, architecture, state)
+def _network(
+    tensors: dict[str, torch.Tensor], network_class: type[Any], architecture: Any, which: str = "network"
+) -> GateModel:
+    """The network that answers, or the `priced` one, with the file's weights checked against it."""
+    other = ("scaling.", "network." if which == "priced" else "priced.")
+    state = {name: value for name, value in tensors.items() if not name.startswith(other)}
+    require_tensors(network_class, architecture, state, which)
     network = network_class(architecture, torch.Generator())  # no draw from the global generator
-    network.load_state_dict({name.removeprefix("network."): value for name, value in state.items()})
+    network.load_state_dict({name.removeprefix(f"{which}."): value for name, value in state.items()})
     return network.double().eval()
 
 

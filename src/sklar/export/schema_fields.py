@@ -19,7 +19,9 @@ from sklar.table.schema import Schema
 from sklar.target import KINDS, Target
 
 LABELS = ("text", "other", "position")
-PATH_COLUMNS = ("penalty", "loss", "error", "mean_features")
+PATH_COLUMNS = ("penalty", "mean_features", "loss", "error")
+# What a path may be a table of: with scores, of penalties alone where no row was held out, or of a ranker's counts.
+PATHS = (PATH_COLUMNS, (*PATH_COLUMNS, "score", "score_error"), ("penalty",), ("k", "loss", "prefix_loss"))
 # Types of class labels: truth values, whole numbers, floats, text, objects that are text, and dates and
 # times as whole numbers.
 LABEL_TYPES = re.compile(r"\|b1|\|O|[|<][iu][1248]|<f[248]|<U\d+|<[mM]8\[\w+\]")
@@ -133,11 +135,13 @@ def read_training(given: Any) -> dict[str, Any]:
     record("training", given, ("penalty", "path", "history"))
     path = given["path"]
     if path != {}:
-        record("training.path", path, PATH_COLUMNS)
-        length = len(entries("training.path.penalty", path["penalty"], least=1))
+        names = set(path) if isinstance(path, dict) else set()
+        columns = next((columns for columns in PATHS if names == set(columns)), PATH_COLUMNS)
+        record("training.path", path, columns)
+        length = len(entries(f"training.path.{columns[0]}", path[columns[0]], least=1))
         for name, values in path.items():
             for value in entries(f"training.path.{name}", values, length):
-                number(f"training.path.{name}", value, **{"above": 0.0} if name == "penalty" else {})
+                number(f"training.path.{name}", value, **{"above": 0.0} if name == columns[0] else {})
     number("training.penalty", given["penalty"], **{"above": 0.0} if path else {"least": 0.0})
     for i, one in enumerate(entries("training.history", given["history"])):
         if not isinstance(one, dict) or any(isinstance(value, dict | list) for value in one.values()):

@@ -6,9 +6,10 @@ feature that it does not read: its gate is shut.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
-from dataclasses import dataclass
-from typing import NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
@@ -133,6 +134,20 @@ class EnsembleModel(GateModel):
             total = total + wide / len(self.members)
         return MeanCorrelation(total)  # type: ignore[arg-type]
 
+    def at_penalty(self, log_factor: float) -> EnsembleModel:
+        """Every member at another penalty, by the same factor on its own."""
+        return self._with_members([member.at_penalty(log_factor) for member in self._models()])
+
+    def with_k(self, k: int) -> EnsembleModel:
+        """Every member with another number of features per row."""
+        return self._with_members([member.with_k(k) for member in self._models()], k=k)
+
+    def _with_members(self, members: list[GateModel], **changed: Any) -> EnsembleModel:
+        other = copy.copy(self)
+        other._modules = {**self._modules, "members": nn.ModuleList(members)}
+        other.architecture = replace(self.architecture, members=tuple(m.architecture for m in members), **changed)
+        return other
+
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """The mean of what the members predict: of probabilities (as logarithms), or of values."""
         read = zip(self._readers(), self.architecture.columns, strict=True)
@@ -149,6 +164,9 @@ class EnsembleModel(GateModel):
             self._widened(_as_decided(member, member.scores(x[..., inputs])), i)
             for i, (member, inputs) in enumerate(self._readers())
         ]
+
+    def _models(self) -> list[GateModel]:
+        return list(self.members)  # type: ignore[arg-type]
 
     def _readers(self) -> list[tuple[GateModel, list[int]]]:
         """The members with the inputs that each reads."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 
@@ -16,12 +17,15 @@ from sklar.model.networks import Choice, ChoiceNet
 from sklar.model.selection import Architecture, GateModel
 from sklar.model.topk_mask import exponential_weights
 
+PENALTY_SCALE = 0.5  # of the logarithm, as an input of ChoiceNet
+
 
 @dataclass(frozen=True)
 class HonestArchitecture(Architecture):
     """An architecture with its number of cross-fitted predictors; 0 factors are independent gates."""
 
     n_folds: int = 4
+    any_penalty: bool = False  # the selector was trained along a path of penalties, and can be asked at others
 
 
 class HonestModel(GateModel):
@@ -42,6 +46,10 @@ class HonestModel(GateModel):
         self.substitutes: Tensor
         # which features stand for each other, so that one of them is enough for a row
         self.register_buffer("substitutes", torch.zeros(a.n_features, a.n_features, dtype=torch.bool))
+        self.penalty_weight: Tensor | None
+        # of the input that is told the penalty, which is folded into a bias: (1, 1, h)
+        of_penalty = torch.zeros(1, 1, a.choice_hidden) if a.any_penalty else None
+        self.register_buffer("penalty_weight", of_penalty)
 
     def gates(self, x: Tensor) -> Choice:
         """Scores of the rows, and the one L of all rows."""
@@ -66,6 +74,13 @@ class HonestModel(GateModel):
         if self.architecture.k is not None or not self.substitutes.any():
             return mask
         return best_of_groups(mask, scores, self.substitutes)
+
+    def at_penalty(self, log_factor: float) -> HonestModel:
+        """The model at another penalty, whose logarithm is so much larger: the penalty is one input of ChoiceNet."""
+        assert self.penalty_weight is not None
+        moved = copy.deepcopy(self)
+        moved.choice.first.bias.data += PENALTY_SCALE * log_factor * self.penalty_weight
+        return moved
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """The mean of the fold predictors."""

@@ -140,6 +140,16 @@ class GateModel(nn.Module):
         """Which features decide the rows of x (1, n, D), without noise: bool (1, n, d)."""
         return self.decide(self.scores(x))
 
+    def at_penalty(self, log_factor: float) -> GateModel:
+        """The model at another penalty, whose logarithm is so much larger; most know one alone."""
+        raise NotImplementedError
+
+    def with_k(self, k: int) -> GateModel:
+        """The same weights with another number of features per row: the best k of the ranking."""
+        other = copy.deepcopy(self)
+        other.architecture = replace(self.architecture, k=k)
+        return other
+
     def votes(self, x: Tensor) -> Tensor:
         """The share of models that select each feature, here of one: (1, n, d)."""
         return self.mask(x).double()
@@ -156,7 +166,7 @@ class GateModel(nn.Module):
         return scores if self.withheld is None else scores.masked_fill(self.withheld, -torch.inf)
 
 
-def decided(scores: Tensor, k: int | None, min_features: int = 0) -> Tensor:
+def decided(scores: Tensor, k: int | Tensor | None, min_features: int = 0) -> Tensor:
     """The k largest scores, or those above 0 and at least the `min_features` largest: bool, like scores."""
     if k is not None:
         return topk_mask.hard_topk(scores, k)

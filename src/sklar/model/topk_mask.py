@@ -42,8 +42,10 @@ def relaxed_topk(keys: Tensor, k: int, temperature: float, step_exponent: float 
     return kernels.relaxed_topk(keys, k, temperature, temperature**step_exponent)
 
 
-def hard_topk(values: Tensor, k: int) -> Tensor:
-    """True at the k largest of the last axis: (..., d)."""
+def hard_topk(values: Tensor, k: int | Tensor) -> Tensor:
+    """True at the k largest of the last axis: (..., d); every row may have its own k (..., 1)."""
+    if isinstance(k, Tensor):
+        return places(values) <= k
     top = values.topk(k, dim=-1).indices
     return torch.zeros_like(values, dtype=torch.bool).scatter(-1, top, True)
 

@@ -31,6 +31,7 @@ class Trained(NamedTuple):
     penalty: float
     path: PenaltyPath
     history: list[Record]
+    priced: GateModel | None = None  # what is asked at other penalties
 
 
 def with_defaults(params: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -42,8 +43,11 @@ def combined(members: list[Trained]) -> Trained:
     """One training as it is; several as an ensemble, with the means of their penalties and paths."""
     if len(members) == 1:
         return members[0]
-    model, union = EnsembleModel.of([member.model for member in members], [member.union for member in members])
+    unions = [member.union for member in members]
+    model, union = EnsembleModel.of([member.model for member in members], unions)
+    of_price = [member.priced for member in members if member.priced is not None]
+    priced = EnsembleModel.of(of_price, unions)[0] if of_price else None
     paths = [member.path for member in members if member.path]
     path = {key: np.mean([p[key] for p in paths], axis=0).tolist() for key in paths[0]} if paths else {}
     history: list[Record] = [{**record, "model": i} for i, member in enumerate(members) for record in member.history]
-    return Trained(model, union, float(np.mean([member.penalty for member in members])), path, history)
+    return Trained(model, union, float(np.mean([member.penalty for member in members])), path, history, priced)

@@ -1,4 +1,4 @@
-"""A path of penalties, and the rule that chooses from it: the sparsest within one standard error of the best."""
+"""A path of penalties as a table, and the rule that chooses from it: the sparsest within one error of the best."""
 
 from __future__ import annotations
 
@@ -15,10 +15,21 @@ LARGEST_PENALTY = 1e30  # that float32 holds, also times a price
 
 
 class PathChoice(NamedTuple):
-    """The chosen member of the path, and the path as a table (a dict of equally long columns)."""
+    """The chosen member of those to choose from, its penalty, and the path as a table (equally long columns)."""
 
     member: int
+    penalty: float
     path: PenaltyPath
+
+
+class PathRows(NamedTuple):
+    """What rows say of P members of a path."""
+
+    penalties: list[float]
+    row_losses: np.ndarray  # task losses, row by row, without the penalty: (P, n)
+    mean_features: np.ndarray  # selected per row: (P,)
+    weight: np.ndarray | None = None  # what each row counts, (n,); None is 1
+    row_scores: np.ndarray | None = None  # (P, n), where there is a score
 
 
 def penalty_grid(scale: float, n_penalties: int = 8) -> list[float]:
@@ -38,16 +49,13 @@ def mean_and_paired_error(row_losses: np.ndarray, weight: np.ndarray | None = No
 
 
 def choose_penalty(
-    penalties: list[float], row_losses: np.ndarray, mean_features: np.ndarray, weight: np.ndarray | None = None
+    penalties: list[float],
+    row_losses: np.ndarray,
+    mean_features: np.ndarray,
+    weight: np.ndarray | None = None,
+    row_scores: np.ndarray | None = None,
 ) -> PathChoice:
-    """The sparsest member whose held-out loss is within one standard error of the best.
-
-    Parameters
-    ----------
-    penalties : P penalties
-    row_losses : (P, n) held-out task losses, row by row (without the penalty)
-    mean_features : (P,) mean number of features selected per row
-    weight : (n,) what each row counts; None is 1
+    """The sparsest member whose held-out loss is within one standard error of the best; see `PathRows`.
 
     The standard error is that of the *paired* difference to the best member: rows differ far more in how hard
     they are than members do in how well they predict, and an unpaired error would hide weak features.
@@ -55,11 +63,32 @@ def choose_penalty(
     means, error = mean_and_paired_error(row_losses, weight)
     eligible = means - means.min() <= error
     # of equally sparse members, the one with the largest penalty
-    member = max(np.flatnonzero(eligible), key=lambda g: (-mean_features[g], penalties[g]))
+    member = int(max(np.flatnonzero(eligible), key=lambda g: (-mean_features[g], penalties[g])))
+    path = path_table(penalties, row_losses, mean_features, weight, row_scores)
+    return PathChoice(member, float(penalties[member]), path)
+
+
+def path_table(
+    penalties: list[float],
+    row_losses: np.ndarray,
+    mean_features: np.ndarray,
+    weight: np.ndarray | None = None,
+    row_scores: np.ndarray | None = None,
+) -> PenaltyPath:
+    """Columns `penalty`, `mean_features`, `loss`, `error`; `score`, `score_error` where rows have scores.
+
+    `error` is of the loss's difference to the best; `score_error` of the score itself.
+    """
+    means, error = mean_and_paired_error(row_losses, weight)
     path: PenaltyPath = {
         "penalty": [float(value) for value in penalties],
+        "mean_features": [float(value) for value in mean_features],
         "loss": means.tolist(),
         "error": error.tolist(),
-        "mean_features": [float(value) for value in mean_features],
     }
-    return PathChoice(int(member), path)
+    if row_scores is None:
+        return path
+    share = np.full(row_scores.shape[1], 1 / row_scores.shape[1]) if weight is None else weight / weight.sum()
+    scores = row_scores @ share
+    errors = np.sqrt((((row_scores - scores[:, np.newaxis]) * share) ** 2).sum(axis=1))
+    return path | {"score": scores.tolist(), "score_error": errors.tolist()}

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklar import CopulaRankerRegressor, CopulaSelectorClassifier
+from sklar import CopulaRankerRegressor, CopulaSelectorClassifier, CopulaSelectorRegressor
 from tests.helpers import quick, toy_rows
 
 # Names that would break out of a careless page.
@@ -29,3 +29,11 @@ def classified():
 def ranked():
     X, value = toy_rows(60)
     return quick(CopulaRankerRegressor).fit(X, value), X, value
+
+
+@pytest.fixture(scope="session")
+def priced():
+    """A selector of values that can be asked at every price."""
+    X, value = toy_rows(150)
+    words = {"objective": "honest", "penalty": "auto", "max_epochs": 60}
+    return quick(CopulaSelectorRegressor, **words).fit(X, value), X, value

@@ -2,8 +2,11 @@
 
 import shutil
 
+import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 
+from sklar.report.explorer.levels import asked_at
 from tests.report.explorer.conftest import NASTY
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -30,11 +33,12 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def pages(classified, ranked, tmp_path_factory):
+def pages(classified, ranked, priced, tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     return {
         "classified": classified[0].report(*classified[1:], folder / "classified.html", audit=False),
         "ranked": ranked[0].report(*ranked[1:], folder / "ranked.html", audit=False),
+        "priced": priced[0].report(*priced[1:], folder / "priced.html", audit=False),
     }
 
 
@@ -97,7 +101,6 @@ def test_it_opens_and_says_its_names(reader):
     names = reader.run("[...document.querySelectorAll('#feature-table tbody th')].map(e => e.textContent)")
     assert set(names) <= set(NASTY)
     assert reader.run("document.querySelectorAll('#map rect').length") == 25
-    assert reader.all("#path-plot .ring")
     assert reader.run("performance.getEntriesByType('resource').length") == 0  # nothing was fetched
 
 
@@ -148,7 +151,9 @@ def test_a_click_opens_a_rows_card(reader, classified):
     assert f"from {len(explanation.selected)} of 5 feature" in text
     for feature in explanation.selected:
         assert feature.name in text
-        assert f"{'sure' if feature.sure else 'unsure'} (P {feature.probability:.2f})" in text
+        points = f"{abs(100 * feature.effect):.1f} points {'sure' if feature.sure else 'unsure'}"
+        assert ("\u2212" if feature.effect < 0 else "+") + points in text
+    assert "P 0." not in text  # the probability of a gate is no importance
     assert reader.find(f"{ROWS}[aria-selected=true] th").text == "r7"
     reader.click("#card .close")
     assert not reader.find(CARD).is_displayed()
@@ -261,8 +266,54 @@ def test_a_rankers_page(browser, pages, ranked):
     best = model.rank(X)[0]
     listed = [element.text.split(" = ")[0] for element in reader.all("#card li")][:2]
     assert listed == [f"1. x{best[0]}", f"2. x{best[1]}"]
-    assert "A ranker has no penalty: every row gets 2 features" in reader.text("#path")
+    assert "k = 2 (fitted): 2.0 features per row" in reader.text("#level-told")
+    drag(reader, 0)
+    assert [element.text.split(" = ")[0] for element in reader.all("#card li")] == [f"1. x{model.rank(X, k=1)[0][0]}"]
+    assert set(reader.column(3)) == {"1"}
     assert reader.complaints() == []
+
+
+def drag(reader, level):
+    """Move the slider as a person does: it tells the page on its way."""
+    reader.run(
+        "(s => { s.value = arguments[0]; s.dispatchEvent(new Event('input')); })(document.getElementById('level'))",
+        level,
+    )
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+def test_the_slider_changes_masks_numbers_and_the_card(browser, pages, priced, width):
+    model, X, value = priced
+    reader = Reader(browser, pages["priced"], width=width)
+    reader.click(f"{ROWS}:nth-child(3) th")
+    for level, (price, _) in enumerate(asked_at(model.fitted_)):
+        drag(reader, level)
+        masks = np.asarray(model.select(X, penalty=price))
+        size, score = f"{masks.sum(axis=1).mean():.1f}", f"{100 * r2_score(value, model.predict(X, penalty=price)):.1f}"
+        assert f"{size} features per row, R² {score} %" in reader.text("#level-told")
+        assert f"{size} of 5 features" in reader.text("#lead")
+        assert reader.text("#size") == size
+        cells = f"[...document.querySelectorAll('{ROWS}:nth-child(3) .cell')]"
+        on = reader.run(f"{cells}.map(cell => cell.firstChild.className.includes('on'))")
+        shown = reader.run("JSON.parse(document.getElementById('facts').textContent).columns")
+        columns = [column["feature"] for column in shown]
+        assert on == masks[2][columns].tolist()
+        assert len(reader.all("#card li")) == masks[2].sum()
+        assert len(reader.all("#path-plot .now")) == len(reader.all("#path-plot .ring")) == 1
+    reader.click("#level-reset")
+    assert "(chosen)" in reader.text("#level-told")
+    assert reader.run("document.documentElement.scrollWidth") <= width
+    assert reader.complaints() == []
+
+
+def test_effects_are_drawn_and_follow_the_theme(browser, pages):
+    reader = Reader(browser, pages["priced"])
+    pixels = "document.getElementById('effects-plot').toDataURL()"
+    before = reader.run(pixels)
+    assert len(before) > 2000
+    reader.click("#theme")
+    assert reader.run(pixels) != before
+    assert reader.text("#rules-list")
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -291,7 +342,9 @@ def test_no_half_is_empty_and_nothing_is_cut_off(browser, pages, page, width, da
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-def test_the_number_of_features_per_row_is_one_number(reader):
-    said = reader.text("#overview .tiles div:nth-child(2) dd")
-    assert f"{said} of 5 features" in reader.text("#overview .lead")
-    assert reader.text("#path-table .chosen td:last-child") == said
+def test_the_number_of_features_per_row_is_one_number(browser, pages):
+    reader = Reader(browser, pages["priced"])
+    said = reader.text("#size")
+    assert f"{said} of 5 features" in reader.text("#lead")
+    assert f"{said} features per row" in reader.text("#level-told")
+    assert reader.text("#path-table .chosen td:nth-child(2)") == said

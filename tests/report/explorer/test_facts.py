@@ -3,19 +3,38 @@
 import json
 import re
 from base64 import b64decode
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.metrics import r2_score
 
 from sklar import CopulaRankerRegressor, CopulaSelectorClassifier
 from sklar.report.explorer import facts as module
-from sklar.report.explorer.facts import SELECTED, SURELY, collect
+from sklar.report.explorer.facts import collect
+from sklar.report.explorer.levels import LARGEST, SELECTED, SURELY
 from tests.helpers import quick, toy_rows
 from tests.report.explorer.conftest import NASTY
 
 
-def unpacked(facts, what):
-    return np.frombuffer(b64decode(facts["cells"][what]), np.uint8).reshape(-1, len(facts["columns"]))
+def chosen(facts):
+    return facts["levels"][facts["chosen"]]
+
+
+def states(facts, level):
+    """The bits of every cell, from four to a byte."""
+    packed = np.frombuffer(b64decode(level["state"]), np.uint8)
+    cells = ((packed[:, np.newaxis] >> np.array([0, 2, 4, 6])) & 3).ravel()
+    width = len(facts["columns"])
+    return cells[: len(facts["rows"]["label"]) * width].reshape(-1, width)
+
+
+def of_selected(facts, level, what, kind):
+    """Numbers of the selected cells, at full width."""
+    selected = (states(facts, level) & SELECTED) > 0
+    wide = np.zeros(selected.shape)
+    wide[selected] = np.frombuffer(b64decode(level[what]), kind)
+    return wide
 
 
 @pytest.fixture(scope="module")
@@ -37,26 +56,28 @@ def test_cells_are_the_estimators_answers(told, classified):
     some = frame.iloc[rows]
     shown = [column["feature"] for column in told["columns"]]
     proba = model.selection_proba(some).to_numpy()[:, shown]
-    state = unpacked(told, "state")
+    state = states(told, chosen(told))
     np.testing.assert_array_equal((state & SELECTED) > 0, model.select(some).to_numpy()[:, shown])
-    np.testing.assert_array_equal(unpacked(told, "certainty"), np.round(100 * proba))
     np.testing.assert_array_equal((state & SURELY) > 0, np.where(proba > 0.5, proba, 1 - proba) >= 0.8)
     for column in told["columns"]:
         np.testing.assert_allclose(column["values"], some.iloc[:, column["feature"]], rtol=1e-3)
-    assert told["rows"]["prediction"] == model.predict(some).tolist()
+    assert chosen(told)["prediction"] == model.predict(some).tolist()
+    effects = of_selected(told, chosen(told), "effects", "<i2") / LARGEST * chosen(told)["largest"]
+    np.testing.assert_allclose(effects, model.effects(some, model.classes_[1]).to_numpy()[:, shown], atol=1e-4)
 
 
 def test_numbers_are_of_all_rows(told, classified):
     model, frame, y = classified
     masks = model.select(frame).to_numpy()
     assert told["n_rows"] == 130
-    assert told["score"]["value"] == pytest.approx(100 * model.score(frame, y))
+    assert chosen(told)["score"] == pytest.approx(100 * model.score(frame, y))
     assert told["score"]["guess"] == pytest.approx(100 * y.value_counts(normalize=True).max())
-    assert told["sizes"]["mean"] == pytest.approx(masks.sum(axis=1).mean())
-    for j, feature in enumerate(told["features"]):
-        assert feature["name"] == NASTY[j]
-        assert feature["share"] == pytest.approx(100 * masks[:, j].mean(), abs=0.05)
-        for group, share in zip(told["groups"], feature["by_group"], strict=True):
+    assert chosen(told)["sizes"]["mean"] == pytest.approx(masks.sum(axis=1).mean())
+    assert [feature["name"] for feature in told["features"]] == NASTY
+    assert [line[0] for line in chosen(told)["features"]] == np.flatnonzero(masks.any(axis=0)).tolist()
+    for j, overall, *by_group in chosen(told)["features"]:
+        assert overall == pytest.approx(100 * masks[:, j].mean(), abs=0.05)
+        for group, share in zip(told["groups"], by_group, strict=True):
             assert share == pytest.approx(100 * masks[(y == group).to_numpy(), j].mean(), abs=0.05)
 
 
@@ -84,9 +105,14 @@ def test_a_ranker_of_values(ranked):
     model, X, y = ranked
     told = collect(model.fitted_, X, y, max_rows=1000, audit=None)
     shown = [column["feature"] for column in told["columns"]]
-    np.testing.assert_array_equal(np.array(shown)[told["rows"]["order"]], model.rank(X))
-    assert told["rows"]["right"] is told["rows"]["proba"] is told["path"] is None
-    assert told["score"]["value"] == pytest.approx(100 * model.score(X, y))
+    assert [level["value"] for level in told["levels"]] == [1, 2]
+    for level in told["levels"]:
+        k = int(level["value"])
+        places = of_selected(told, level, "order", np.uint8)
+        found = np.array(shown)[np.argsort(np.where(places > 0, places, np.inf), axis=1, kind="stable")[:, :k]]
+        np.testing.assert_array_equal(found, model.rank(X, k=k))
+        assert level["score"] == pytest.approx(100 * r2_score(y, model.predict(X, k=k)))
+    assert chosen(told)["proba"] is told["path"] is None
     assert np.bincount(told["rows"]["group"]).tolist() == [20, 20, 20]  # thirds
 
 
@@ -95,13 +121,14 @@ def test_a_class_that_the_model_never_saw_has_its_group(classified):
     told = collect(model.fitted_, frame, y.where(np.arange(130) > 4, "new"), max_rows=5, audit=None)
     assert told["groups"] == ["</script>no", "<b>yes</b>", "new"]
     assert told["rows"]["group"][0] == 2
-    assert told["rows"]["right"][0] is False
+    assert told["rows"]["target"][0] == "new"
 
 
 def test_wide_tables_keep_the_most_selected_columns(monkeypatch):
     monkeypatch.setattr(module, "MOST_COLUMNS", 2)
     masks = np.array([[1, 0, 1, 0], [1, 1, 1, 0]], dtype=bool)
-    assert module._columns(masks, masks.astype(float)).tolist() == [0, 2]
+    level = SimpleNamespace(shown_masks=masks, certainty=masks.astype(float), chosen=True)
+    assert module._columns([level]).tolist() == [0, 2]
 
 
 @pytest.mark.parametrize("y", [np.zeros(3), np.zeros((130, 2))])
@@ -116,10 +143,11 @@ def test_places_of_several_models():
     model = quick(CopulaRankerRegressor, n_models=3).fit(X, value)
     told = collect(model.fitted_, X, value, max_rows=10, audit=None)
     rows = [int(label) for label in told["rows"]["label"]]
-    assert told["rows"]["places"] == model.rank_interval(X)[rows].tolist()
+    assert chosen(told)["places"] == model.rank_interval(X)[rows].tolist()
     assert told["model"]["n_models"] == 3
     shares = model.selection_frequency(X)[rows][:, [column["feature"] for column in told["columns"]]]
-    np.testing.assert_array_equal(unpacked(told, "certainty"), np.round(100 * shares))
+    packed = np.frombuffer(b64decode(chosen(told)["certainty"]), np.uint8)
+    np.testing.assert_array_equal(packed.reshape(shares.shape), np.round(100 * shares))
 
 
 def test_a_page_of_many_rows_stays_small_and_says_so(tmp_path):

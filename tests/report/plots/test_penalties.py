@@ -3,16 +3,36 @@ from types import SimpleNamespace
 import pytest
 
 from sklar.report.plots import plot_path
+from tests.helpers import quick, toy_rows
 
-PATH = {"penalty": [0.01, 0.1, 1.0], "loss": [0.5, 0.4, 0.6], "error": [0.1, 0, 0.02], "mean_features": [4.0, 2.25, 1]}
+PATH = {"penalty": [0.01, 0.1, 1.0], "mean_features": [4.0, 2.25, 1], "loss": [0.5, 0.4, 0.6], "error": [0.1, 0, 0.02]}
+SCORES = {"score": [0.8, 0.82, 0.7], "score_error": [0.01, 0.02, 0.01]}
 
 
 def test_the_chosen_penalty_is_ringed():
-    ax = plot_path(SimpleNamespace(path_=PATH, penalty_=0.1 * (1 + 1e-7)))
+    ax = plot_path(SimpleNamespace(path_=PATH | SCORES, penalty_=0.1 * (1 + 1e-7)))
     ring = ax.lines[-1]
-    assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (0.1, 0.4)
-    assert [text.get_text() for text in ax.texts] == ["4.0", "2.2", "1.0"]
-    assert "chosen: 0.1" in ax.get_title("left")
+    assert (ring.get_xdata()[0], ring.get_ydata()[0]) == (2.25, 0.82)
+    assert [text.get_text() for text in ax.texts] == ["0.01", "0.1", "1"]
+    assert "chosen penalty 0.1" in ax.get_title("left")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("features per row", "held-out score")
+
+
+def test_without_scores_it_is_the_loss():
+    ax = plot_path(SimpleNamespace(path_=PATH, penalty_=0.01))
+    assert ax.lines[-1].get_ydata()[0] == 0.5
+    assert ax.get_ylabel() == "held-out loss"
+
+
+def test_a_ranker_has_a_curve_of_k():
+    from sklar import CopulaRankerRegressor
+
+    X, value = toy_rows(60)
+    model = quick(CopulaRankerRegressor, objective="honest", k=3).fit(X, value)
+    for asked in (model, model.fitted_):
+        ax = plot_path(asked)
+        assert ax.lines[-1].get_xdata()[0] == 3
+        assert ax.get_title("left") == "fitted k ringed"
 
 
 def test_no_path_is_said():

@@ -20,7 +20,7 @@ def held_out(loss, size=2.0, n=400, evidence=0.0):
     noise = np.random.default_rng(1).standard_normal(n)
     path = {"penalty": [PRICE], "loss": [loss], "error": [0.0], "mean_features": [size]}
     return HeldOut(
-        PathChoice(0, path),
+        PathChoice(0, path["penalty"][0], path),
         loss + 0.5 * noise + 0.02 * RNG.standard_normal(n),
         np.full(n, size),
         evidence + RNG.standard_normal(n),
@@ -62,7 +62,7 @@ def test_the_false_alarm_rate_is_what_it_says():
     """2,000 draws without evidence: 2% and 5 binomial deviations, a false alarm in less than one of a million."""
     selector, predictors = small_parts()
     draws = np.random.default_rng(3).standard_normal((2000, 60))
-    path = PathChoice(0, {"penalty": [1.0], "loss": [0.0], "error": [0.0], "mean_features": [0.0]})
+    path = PathChoice(0, 1.0, {"penalty": [1.0], "loss": [0.0], "error": [0.0], "mean_features": [0.0]})
     alarms = [
         shows_something(Candidate(1.0, selector, predictors, [HeldOut(path, one, one, one)]), [0], 0.02)
         for one in draws

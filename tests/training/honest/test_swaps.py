@@ -93,3 +93,28 @@ def test_at_the_bound_most_draws_are_of_the_best(k, d):
     first = swaps.draw(scores, 1, seeded()).mask[..., :k].sum(-1).mean()
     assert first > 0.87
     assert masks[..., :k].sum(-1).mean() > 0.6 * k
+
+
+def test_rows_may_differ_in_how_many_they_show(setup):
+    """z-test as above, of a row that shows one feature where others show more: all its swaps have that one leave."""
+    mask = setup.draw.mask.clone()
+    mask[:, 0] = torch.tensor([0.0, 1, 0, 0, 0], dtype=torch.float64)
+    trial = Trial(setup.judge, LOSS, setup.x, setup.y, Draw(mask))
+    free = torch.ones_like(mask, dtype=torch.bool)
+    drawn = LOSS(trial.judge(trial.x, mask), trial.y)[:, 0]
+    exact = torch.zeros_like(mask[:, 0])
+    for i in (0, 2, 3, 4):
+        gain = drawn - loss_after(trial, 1, i)[:, 0]
+        exact[:, i] -= D * gain / 4
+        exact[:, 1] += D * gain / 4
+    pushes = torch.stack([swaps.push(trial, free, 2, seeded(seed), own_k=True)[:, 0] for seed in range(2000)])
+    error = pushes.std(0) / len(pushes) ** 0.5
+    assert ((pushes.mean(0) - exact).abs() <= 6 * error + 1e-12).all()
+
+
+def test_bounds_and_draws_of_own_counts():
+    k = torch.tensor([[[1.0], [4.0]]])
+    found = swaps.bound_for(k, 50, 2.0)
+    assert found.flatten().tolist() == pytest.approx([swaps.bound_for(1, 50, 2.0), swaps.bound_for(4, 50, 2.0)])
+    drawn = swaps.draw(torch.zeros(1, 2, 50), k, seeded()).mask
+    assert drawn.sum(-1).tolist() == [[1, 4]]

@@ -84,7 +84,8 @@ def fit_honest_stack(
     maker = CopulaSelectorClassifier if k is None else CopulaRankerClassifier
     dotted = {name: params.pop(name) for name in list(params) if "." in name}
     known = known_params(maker().get_params(deep=False), params, "honest training")
-    settings = HonestSettings.from_params(known, x.shape[1], k)
+    # what answers at other penalties does not change the fit
+    settings = replace(HonestSettings.from_params(known, x.shape[1], k), any_penalty=False)
     for name, value in dotted.items():
         settings = _with_dotted(settings, name, value)
     start, cpu = time.perf_counter(), time.process_time()

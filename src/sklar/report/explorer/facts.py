@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from typing import Any
 
 import numpy as np
 
 from sklar.audit import AuditReport
-from sklar.explain import LINKED, PLACES_LEVEL, SURE, selection_shares
+from sklar.explain import LINKED, SURE
 from sklar.fitted import FittedModel
+from sklar.report.explorer.levels import Level, asked_at, level_facts, levels_of
 from sklar.report.explorer.tables import cells, four_digits, spread_rows
 from sklar.report.ordering import linked_order, strongest
 from sklar.table.adapter import adapt
@@ -19,60 +19,77 @@ from sklar.table.sparse import dense
 MOST_COLUMNS = 200  # of the mask table: the most selected features
 MOST_LINKED = 40  # features on the map of links
 MOST_AVERAGED = 100  # rows whose correlation is averaged for it, where rows differ in theirs (joint training)
-MOST_GROUPS = 12  # classes with a column of their own in the table of features
-# Of the mask table, so that a page stays below 3 MB; and what a row and its cells take.
+# Of the mask table, so that a page stays below 3 MB; and what a row and its cells take, alone and at every price.
 MOST_BYTES = 2_500_000
-BYTES_OF_ROW, BYTES_OF_NUMBER, BYTES_OF_TEXT = 80, 11, 25
-SELECTED, SURELY = 1, 2  # bits of a cell's state
+BYTES_OF_ROW, BYTES_OF_NUMBER, BYTES_OF_TEXT = 60, 8, 22
+ROW_AT_PRICE, CELL_AT_PRICE = 20, 3
 
 
 def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditReport | None) -> dict[str, Any]:
     """Everything that the page shows, as JSON can hold it. Numbers are of all rows, the table of at most `max_rows`."""
     names, classes, everything = list(fitted.schema.names), fitted.target.classes, fitted.read(X)
-    masks, predictions, target = dense(fitted.masks(everything)), fitted.predictions(everything), np.asarray(y)
-    _require_one_target(target, predictions)
+    target = np.asarray(y)
+    _require_one_target(target, fitted.predictions(everything))
     groups, codes = _groups(target, classes)
-    shown_rows = spread_rows(len(masks), min(max_rows, _rows_that_fit(masks, fitted.schema.encoding.has_text)))
-    some = adapt(adapt(X).take(shown_rows))
-    rows = everything[shown_rows]
-    certainty = _certainty(fitted, rows)
-    shown = _columns(masks[shown_rows], certainty)
-    state = _state(masks[shown_rows], certainty)
+    asked = asked_at(fitted)
+    most_rows = _rows_that_fit(dense(fitted.masks(everything)), fitted.schema.encoding.has_text, len(asked))
+    shown_rows = spread_rows(len(target), min(max_rows, most_rows))
+    some, rows = adapt(adapt(X).take(shown_rows)), everything[shown_rows]
+    levels = levels_of(fitted, everything, shown_rows)
+    shown = _columns(levels)
+    told = [level_facts(level, rows, target, codes, len(groups), shown) for level in levels]
+    chosen = next(i for i, level in enumerate(levels) if level.chosen)
     return {
         "model": _model(fitted),
-        "score": _score(target, predictions, classes),
-        "sizes": _sizes(masks),
-        "sure_choices": float((state == SELECTED + SURELY).sum() / max(1, masks[shown_rows].sum())),
-        "n_rows": len(masks),
+        "score": {"name": "R²" if classes is None else "accuracy", "guess": _guess(target, classes)},
+        "n_rows": len(target),
         "groups": groups,
         "group_title": "third of the target" if classes is None else "class",
-        "features": _features(names, masks, codes, len(groups), shown),
-        "columns": [{"feature": int(j), "values": cells(some, int(j))} for j in shown],
+        "features": _features(names, shown),
+        "columns": [_column(fitted, some, int(j)) for j in shown],
         "rows": {
             "label": some.row_labels(shown_rows),
             "group": codes[shown_rows].tolist(),
-            "target": [_shown(value, classes) for value in target[shown_rows]],
-            "prediction": [_shown(value, classes) for value in predictions[shown_rows]],
-            "right": None if classes is None else (target == predictions)[shown_rows].tolist(),
-            "proba": _proba(fitted, rows),
-            "order": _order(fitted, rows, shown, masks[shown_rows]),
-            "places": _places(fitted, rows),
+            "target": [str(v) if classes is not None else four_digits(float(v)) for v in target[shown_rows]],
         },
-        "cells": {
-            "certainty": _packed(np.round(100 * certainty[:, shown])),
-            "state": _packed(state[:, shown]),
-        },
+        "levels": told,
+        "chosen": chosen,
+        "effect": _effect(fitted),
         "links": _links(fitted, rows[spread_rows(len(shown_rows), MOST_AVERAGED)], names),
-        "path": _path(fitted, float(masks.sum(axis=1).mean())),
+        "path": _path(fitted, told[chosen]["sizes"]["mean"]),
         "audit": None if audit is None else audit.to_dict(),
         "thresholds": {"sure": SURE, "linked": LINKED},
     }
 
 
-def _rows_that_fit(masks: np.ndarray, has_text: bool) -> int:
-    """Rows of the table that a page can hold: as many as `MOST_BYTES` are enough for."""
+def _effect(fitted: FittedModel) -> dict[str, Any]:
+    """What effects are of, in words: `of_class` is the class, or None for that predicted, or a value."""
+    kind, classes = fitted.target.kind, fitted.target.classes
+    units = {"classes": "points", "risk": "log hazard"}
+    return {
+        "points": kind == "classes",
+        "unit": units.get(kind, ""),
+        "of_class": str(classes[1]) if classes is not None and len(classes) == 2 else None,
+    }
+
+
+def _column(fitted: FittedModel, some: Any, j: int) -> dict[str, Any]:
+    """A column of the table: its feature, the cells of the rows shown, and whether they are numbers."""
+    return {"feature": j, "values": cells(some, j), "numeric": fitted.schema.encoding.categories[j] is None}
+
+
+def _guess(target: np.ndarray, classes: np.ndarray | None) -> float:
+    """The score of the best constant guess, in percent."""
+    if classes is None:
+        return 0.0
+    return 100 * float(np.unique(target, return_counts=True)[1].max() / len(target))
+
+
+def _rows_that_fit(masks: np.ndarray, has_text: bool, n_levels: int) -> int:
+    """Rows of the table that a page can hold at so many prices: as many as `MOST_BYTES` are enough for."""
     columns = min(MOST_COLUMNS, int(masks.any(axis=0).sum()))
-    return MOST_BYTES // (BYTES_OF_ROW + columns * (BYTES_OF_TEXT if has_text else BYTES_OF_NUMBER))
+    cell = (BYTES_OF_TEXT if has_text else BYTES_OF_NUMBER) + CELL_AT_PRICE * n_levels
+    return MOST_BYTES // (BYTES_OF_ROW + ROW_AT_PRICE * n_levels + columns * cell)
 
 
 def _require_one_target(target: np.ndarray, predictions: np.ndarray) -> None:
@@ -109,85 +126,18 @@ def _groups(target: np.ndarray, classes: np.ndarray | None) -> tuple[list[str], 
     return [f"lowest (to {lower})", f"middle (to {upper})", f"highest (above {upper})"], codes
 
 
-def _certainty(fitted: FittedModel, rows: Any) -> np.ndarray:
-    """P(selected), or the share of models where there are several: (n, d)."""
-    shares = selection_shares(fitted, rows)
-    return dense(fitted.selection_proba(rows)).astype(float) if shares is None else shares
+def _columns(levels: list[Level]) -> np.ndarray:
+    """The features worth a column: selected, or not surely left out, in some row at some price; the most selected."""
+    masks = sum(level.shown_masks.mean(axis=0) for level in levels)
+    near = [(level.certainty > 1 - SURE).any(axis=0) & level.chosen for level in levels]
+    worth = np.flatnonzero((masks > 0) | np.any(near, axis=0))
+    return np.sort(worth[np.argsort(-masks[worth], kind="stable")[:MOST_COLUMNS]])
 
 
-def _state(masks: np.ndarray, certainty: np.ndarray) -> np.ndarray:
-    """Bits of every cell: is the feature selected, and is that sure."""
-    sure = np.where(masks, certainty, 1 - certainty) >= SURE
-    return (SELECTED * masks + SURELY * sure).astype(np.uint8)
-
-
-def _columns(masks: np.ndarray, certainty: np.ndarray) -> np.ndarray:
-    """The features worth a column: selected, or not surely left out, in some row; the most selected if many."""
-    worth = np.flatnonzero(masks.any(axis=0) | (certainty > 1 - SURE).any(axis=0))
-    most_selected = worth[np.argsort(-masks[:, worth].mean(axis=0), kind="stable")[:MOST_COLUMNS]]
-    return np.sort(most_selected)
-
-
-def _features(
-    names: list[str], masks: np.ndarray, codes: np.ndarray, n_groups: int, shown: np.ndarray
-) -> list[dict[str, Any]]:
-    """Each feature with its share of rows, overall and by group; `column` is its place in the table or -1."""
+def _features(names: list[str], shown: np.ndarray) -> list[dict[str, Any]]:
+    """Each feature; `column` is its place in the table or -1."""
     places = {int(j): place for place, j in enumerate(shown)}
-    overall = 100 * masks.mean(axis=0)
-    by_group = np.full((n_groups, masks.shape[1]), np.nan)
-    for group in np.unique(codes):
-        by_group[group] = 100 * masks[codes == group].mean(axis=0)
-    several = 1 < n_groups <= MOST_GROUPS
-    return [
-        {
-            "name": name,
-            "share": round(float(overall[j]), 1),
-            "by_group": [None if np.isnan(v) else round(float(v), 1) for v in by_group[:, j]] if several else [],
-            "column": places.get(j, -1),
-        }
-        for j, name in enumerate(names)
-    ]
-
-
-def _score(target: np.ndarray, predictions: np.ndarray, classes: np.ndarray | None) -> dict[str, Any]:
-    """Accuracy beside the best constant guess, or R^2 (whose guess is 0), in percent."""
-    if classes is not None:
-        _, counts = np.unique(target, return_counts=True)
-        accuracy = 100 * float(np.mean(target == predictions))
-        return {"name": "accuracy", "value": accuracy, "guess": 100 * float(counts.max() / len(target))}
-    left = float(np.mean((target - predictions) ** 2) / (np.var(target) or 1.0))
-    return {"name": "R²", "value": 100 * (1 - left), "guess": 0.0}
-
-
-def _sizes(masks: np.ndarray) -> dict[str, Any]:
-    sizes = masks.sum(axis=1)
-    return {
-        "mean": float(sizes.mean()),
-        "least": int(sizes.min()),
-        "most": int(sizes.max()),
-        "ever": int(masks.any(axis=0).sum()),
-    }
-
-
-def _proba(fitted: FittedModel, rows: Any) -> list[float] | None:
-    """P of the predicted class, percent."""
-    if fitted.target.classes is None:
-        return None
-    return [round(100 * float(p), 1) for p in fitted.probabilities(rows).max(axis=1)]
-
-
-def _order(fitted: FittedModel, rows: Any, shown: np.ndarray, masks: np.ndarray) -> list[list[int]] | None:
-    """A ranker's columns, best first, where they are selected; None for a selector."""
-    if fitted.k is None:
-        return None
-    places = {int(j): place for place, j in enumerate(shown)}
-    ranked = zip(fitted.ranks(rows).tolist(), masks, strict=True)
-    return [[places[j] for j in row if j in places and mask[j]] for row, mask in ranked]
-
-
-def _places(fitted: FittedModel, rows: Any) -> list[list[list[int]]] | None:
-    """The places that a ranker's models give the features of `order`, from and to; None for one model."""
-    return None if fitted.k is None or fitted.n_models == 1 else fitted.places(rows, PLACES_LEVEL).tolist()
+    return [{"name": name, "column": places.get(j, -1)} for j, name in enumerate(names)]
 
 
 def _links(fitted: FittedModel, rows: Any, names: list[str]) -> dict[str, Any]:
@@ -208,19 +158,10 @@ def _links(fitted: FittedModel, rows: Any, names: list[str]) -> dict[str, Any]:
 
 
 def _path(fitted: FittedModel, mean_features: float) -> dict[str, Any] | None:
-    """The path; at the chosen penalty with the features per row of the page's rows, as everywhere on the page."""
-    if not fitted.path:
+    """The path as held-out rows saw it; at the chosen penalty with the features per row of the page's rows."""
+    if "loss" not in fitted.path or "penalty" not in fitted.path:
         return None
     columns = {key: [four_digits(float(v)) for v in values] for key, values in fitted.path.items()}
     chosen = int(np.argmin(np.abs(np.log(np.array(fitted.path["penalty"]) / fitted.penalty))))
     columns["mean_features"][chosen] = four_digits(mean_features)
     return {**columns, "chosen": chosen}
-
-
-def _shown(value: Any, classes: np.ndarray | None) -> Any:
-    return str(value) if classes is not None else four_digits(float(value))
-
-
-def _packed(values: np.ndarray) -> str:
-    """Small whole numbers, a byte each, row by row."""
-    return b64encode(values.astype(np.uint8).tobytes()).decode("ascii")

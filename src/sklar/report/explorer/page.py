@@ -20,7 +20,17 @@ from sklar.report.explorer.facts import collect
 from sklar.table.files import require_writable
 
 # In the order in which they need each other.
-SCRIPTS = ("read.js", "features.js", "card.js", "rows.js", "links.js", "path.js", "page.js")
+SCRIPTS = (
+    "read.js",
+    "features.js",
+    "effects.js",
+    "card.js",
+    "rows.js",
+    "links.js",
+    "levels.js",
+    "path.js",
+    "page.js",
+)
 
 
 def write_report(

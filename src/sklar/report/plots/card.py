@@ -1,11 +1,14 @@
-"""One row's card: its features, how sure each is, and what was predicted."""
+"""One row's card: its features, which way and how much each moved the prediction, and what was predicted."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sklar.explain import SURE, Explanation
-from sklar.report.plots.style import INK, MUTED, PAPER, axes_or_new, quiet, short, title
+import numpy as np
+
+from sklar.effects import show_effect
+from sklar.explain import Explanation, Feature
+from sklar.report.plots.style import ACCENT, INK, MUTED, axes_or_new, quiet, short, title
 from sklar.table.cells import show_value
 
 if TYPE_CHECKING:
@@ -13,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def plot_card(explanation: Explanation, ax: Axes | None = None) -> Axes:
-    """Draw one row's explanation: a bar a feature, dark if it was selected, hatched where the choice is unsure.
+    """Draw one row's explanation: a bar a selected feature, to the right if it raises what is predicted.
+
+    A bar is what hiding the feature would take; it is hatched where the choice of the feature is unsure. Features that
+    were nearly selected have a name and no bar.
 
     Parameters
     ----------
@@ -24,37 +30,37 @@ def plot_card(explanation: Explanation, ax: Axes | None = None) -> Axes:
     --------
     >>> import matplotlib
     >>> matplotlib.use("Agg")
-    >>> from sklar.explain import Feature
-    >>> features = (Feature("age", 41, selected=True, probability=0.97),)
+    >>> features = (Feature("age", 41, selected=True, probability=0.97, effect=0.2),)
     >>> ax = plot_card(Explanation("yes", 0.9, features, (), 7, ranked=False, n_models=1))
     >>> ax.get_title("left")
     'predicted yes (90 %) from 1 of 7 features'
     """
     features = (*explanation.selected, *explanation.nearly)
     ax = axes_or_new(ax, 6.5, 1.4 + 0.34 * max(2, len(features)))
-    for place, feature in enumerate(features):
-        share = feature.probability if feature.frequency is None else feature.frequency
-        ax.barh(
-            place,
-            100 * share,
-            color=INK if feature.selected else PAPER,
-            edgecolor="white" if feature.selected else INK,
-            hatch=None if feature.sure else "////",
-            height=0.72,
-        )
-        text = f" {100 * share:.0f}" + ("" if feature.selected else "  not selected")
-        ax.text(100 * share, place, text, va="center", fontsize=9, color=MUTED)
-    ax.axvline(100 * SURE, color=MUTED, linewidth=1, linestyle=":")
+    sizes = np.array([_size(feature) for feature in features])
+    largest = float(np.abs(sizes).max(initial=0)) or 1.0
+    for place, (feature, size) in enumerate(zip(features, sizes, strict=True)):
+        hatch = None if feature.sure else "////"
+        colour = INK if size >= 0 else ACCENT
+        ax.barh(place, size, color=colour, edgecolor="white", hatch=hatch, height=0.72)
+        said = show_effect(feature.effect, explanation.kind) if feature.effect is not None else "not selected"
+        ax.text(max(0.0, size), place, f"  {said}", va="center", fontsize=9, color=MUTED)
+    ax.axvline(0, color=MUTED, linewidth=1)
     names = [f"{short(feature.name)} = {short(show_value(feature.value), 12)}" for feature in features]
     ax.set_yticks(range(len(features)), labels=names)
     ax.set_ylim(max(2, len(features)) - 0.5, -0.6)
-    ax.set_xlim(0, 112)
-    ax.set_xticks([0, 25, 50, 75, 100])
-    what = "P(selected)" if explanation.n_models == 1 else f"share of {explanation.n_models} models"
-    ax.set_xlabel(f"{what}, %   (sure from {100 * SURE:.0f}; hatched: unsure)")
+    ax.set_xlim(min(0.0, float(sizes.min(initial=0))) - 0.05 * largest, 1.45 * largest)
+    of = "the probability" if explanation.kind in ("classes", "labels") else "the prediction"
+    ax.set_xlabel(f"what hiding it would take from {of}   (hatched: unsure choice)")
     title(ax, _headline(explanation))
     quiet(ax)
     return ax
+
+
+def _size(feature: Feature) -> float:
+    """The effect; of several targets the largest."""
+    several = np.atleast_1d(feature.effect if feature.effect is not None else 0.0)
+    return float(several[np.abs(several).argmax()])
 
 
 def _headline(explanation: Explanation) -> str:

@@ -1,4 +1,4 @@
-"""The path of penalties, and the one that was chosen."""
+"""What every price, or k, gives: the score against features per row, and the one that was chosen."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sklar.fitted import FittedModel
 from sklar.report.plots.style import ACCENT, INK, MUTED, axes_or_new, quiet, title
 
 if TYPE_CHECKING:
@@ -13,11 +14,14 @@ if TYPE_CHECKING:
 
 
 def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
-    """Draw the held-out loss along the path of penalties, with the features per row of each and the one chosen.
+    """Draw the held-out score against features per row along the path of penalties, with the one chosen ringed.
+
+    Where the target has no score (counts, times, labels), or the path none, it is the held-out loss. Numbers are the
+    penalties. A ranker's are losses of the rows of `fit` judged out of fold, against k.
 
     Parameters
     ----------
-    estimator : a selector that was fitted with `penalty="auto"`
+    estimator : a selector that was fitted with `penalty="auto"`, or a ranker; or its `fitted_`
     ax : where to draw; None makes a figure
 
     Examples
@@ -25,36 +29,39 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> from types import SimpleNamespace
-    >>> path = {"penalty": [0.01, 0.1], "loss": [0.5, 0.6], "error": [0, 0.02], "mean_features": [4.0, 1.5]}
-    >>> plot_path(SimpleNamespace(path_=path, penalty_=0.01)).get_xscale()
-    'log'
+    >>> path = {"penalty": [0.01, 0.1], "mean_features": [4.0, 1.5], "loss": [0.5, 0.6], "error": [0, 0.02]}
+    >>> plot_path(SimpleNamespace(path_=path, penalty_=0.01)).get_xlabel()
+    'features per row'
     """
-    path = estimator.path_
-    if not path:
+    is_model = isinstance(estimator, FittedModel)
+    path = estimator.path if is_model else estimator.path_
+    penalty = estimator.penalty if is_model else estimator.penalty_
+    if "loss" not in path:
         raise ValueError("there is no path: the penalty was given, or too few rows were kept aside to choose one")
-    penalties, losses, errors, sizes = (np.array(path[key]) for key in ("penalty", "loss", "error", "mean_features"))
-    chosen = int(np.argmin(np.abs(np.log(penalties / estimator.penalty_))))
     ax = axes_or_new(ax, 6, 3.8)
-    ax.errorbar(penalties, losses, errors, color=INK, marker="o", markersize=5, linewidth=1.5, capsize=3, zorder=2)
-    ax.plot(
-        penalties[chosen], losses[chosen], "o", markersize=13, markerfacecolor="none", color=ACCENT, markeredgewidth=2
-    )
-    for penalty, loss, error, size in zip(penalties, losses, errors, sizes, strict=True):
-        ax.annotate(
-            f"{size:.1f}",
-            (penalty, loss + error),
-            (0, 11),
-            textcoords="offset points",
-            ha="center",
-            color=MUTED,
-            fontsize=9,
-        )
-    ax.set_xscale("log")
-    ax.set_xticks(penalties, labels=[f"{penalty:.2g}" for penalty in penalties])
-    ax.minorticks_off()
+    sizes, values, errors, name = _curve(path)
+    labels = [f"{value:g}" for value in sizes] if "k" in path else [f"{value:.2g}" for value in path["penalty"]]
+    order = np.argsort(sizes, kind="stable")
+    ax.plot(sizes[order], values[order], color=INK, linewidth=1.5, zorder=1)
+    ax.errorbar(sizes, values, errors, fmt="o", color=INK, markersize=5, capsize=3, zorder=2)
+    for x, y, label in zip(sizes, values + errors, labels, strict=True):
+        ax.annotate(label, (x, y), (0, 7), textcoords="offset points", ha="center", color=MUTED, fontsize=8)
+    chosen = len(sizes) - 1 if "k" in path else int(np.argmin(np.abs(np.log(np.array(path["penalty"]) / penalty))))
+    ax.plot(sizes[chosen], values[chosen], "o", markersize=13, markerfacecolor="none", color=ACCENT, markeredgewidth=2)
     ax.margins(x=0.08, y=0.2)
-    ax.set_xlabel("penalty (price of a feature)")
-    ax.set_ylabel("held-out loss")
-    title(ax, f"chosen: {estimator.penalty_:.2g} (ringed); numbers are features per row")
+    ax.set_xlabel("features per row")
+    ax.set_ylabel(name)
+    title(ax, "fitted k ringed" if "k" in path else f"chosen penalty {penalty:.2g} (ringed); numbers are penalties")
     quiet(ax)
     return ax
+
+
+def _curve(path: dict[str, list[float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+    """Features per row, what is drawn against them with its errors, and its name."""
+    if "k" in path:
+        best = np.minimum(path["loss"], path["prefix_loss"])
+        return np.array(path["k"], dtype=float), best, np.zeros(len(best)), "loss, out of fold"
+    sizes = np.array(path["mean_features"])
+    if "score" in path:
+        return sizes, np.array(path["score"]), np.array(path["score_error"]), "held-out score"
+    return sizes, np.array(path["loss"]), np.array(path["error"]), "held-out loss"

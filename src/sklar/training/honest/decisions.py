@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from sklar.training.honest.gate_correlation import block_pattern
+from sklar.training.honest.held_out import path_rows
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.settings import DecisionSettings
@@ -48,8 +49,16 @@ def penalty_unit(predictors: FoldPredictors, least_share: float) -> Tensor:
     (x, _), weight = predictors.folds.training, predictors.folds.training_weight
     everything = predictors.alive[:, None, None].expand(*x.shape[:3], -1).to(x.dtype)
     spread = deviation(predictors.out_of_fold_losses(everything), weight)
-    nothing = mean_and_error(predictors.out_of_fold_losses(torch.zeros_like(everything)), weight)[0]
-    return torch.maximum(spread, least_share * nothing.abs())
+    return torch.maximum(spread, least_share * loss_of_nothing(predictors))
+
+
+def loss_of_nothing(predictors: FoldPredictors) -> Tensor:
+    """The mean loss of training rows shown nothing, judged out of fold, without its sign: (P,)."""
+    (x, _), alive = predictors.folds.training, predictors.alive
+    losses = predictors.out_of_fold_losses(
+        torch.zeros_like(alive[:, None, None].expand(*x.shape[:3], -1), dtype=x.dtype)
+    )
+    return mean_and_error(losses, predictors.folds.training_weight)[0].abs()
 
 
 def training_masks(selector: Selector, predictors: FoldPredictors, log_penalty: Tensor, decisions: Decisions) -> Tensor:
@@ -69,25 +78,17 @@ class HeldOut(NamedTuple):
 
 def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tensor) -> list[HeldOut]:
     """The penalty of each problem, of log-penalties (P, G), by its held-out rows."""
-    x, y = predictors.folds.held_out
+    x, _ = predictors.folds.held_out
     undecided = Decisions.none(selector.alive)
     masks = [selector.masks(x, column, undecided) for column in grid.unbind(1)]
-    losses = torch.stack([predictors.held_out_losses(x, mask, y) for mask in masks], 1)  # (P, G, n)
-    sizes = torch.stack([mask.sum(-1).mean(1) for mask in masks], 1)  # (P, G)
-    penalties, weight = grid.exp().cpu().tolist(), predictors.folds.held_out_weight
-    choices = [
-        choose_penalty(
-            penalties[p],
-            losses[p].cpu().numpy(),
-            sizes[p].cpu().numpy(),
-            None if weight is None else weight[p].cpu().numpy(),
-        )
-        for p in range(len(penalties))
-    ]
+    paths = path_rows(predictors, masks, grid)
+    choices = [choose_penalty(*path) for path in paths]
     members = torch.tensor([choice.member for choice in choices], device=x.device)
     chosen = selector.masks(x, grid.gather(1, members.unsqueeze(1)).squeeze(1), undecided)
-    rows = (losses[torch.arange(len(grid)), members], chosen.sum(-1), _evidence(selector, predictors, chosen))
-    return [HeldOut(choice, *(part[p].cpu().numpy() for part in rows)) for p, choice in enumerate(choices)]
+    sizes, evidence = (part.cpu().numpy() for part in (chosen.sum(-1), _evidence(selector, predictors, chosen)))
+    return [
+        HeldOut(choice, paths[p].row_losses[choice.member], sizes[p], evidence[p]) for p, choice in enumerate(choices)
+    ]
 
 
 def _evidence(selector: Selector, predictors: FoldPredictors, mask: Tensor) -> Tensor:

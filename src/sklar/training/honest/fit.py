@@ -28,6 +28,7 @@ from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.decisions import decide, mean_and_error, training_masks
 from sklar.training.honest.persuasion import with_spread
 from sklar.training.honest.predictors import FoldPredictors
+from sklar.training.honest.prices import Start, asked_elsewhere, train_counts, train_prices
 from sklar.training.honest.rehearsal import rehearse
 from sklar.training.honest.result import HonestFit
 from sklar.training.honest.scoring import Decisions, Selector
@@ -72,10 +73,18 @@ def train_honest(
     if not any(fit.shows):
         warnings.warn(NOTHING, stacklevel=3)
     tried = [] if rehearsal is None else rehearsal.tried
-    paths = [choice.path if choice else {} for choice in fit.choices]
-    members = range(n_models)
-    return combined(
-        [Trained(fit.model(i), fit.union(i), fit.penalty(i), paths[i], [*tried, *fit.history[i]]) for i in members]
+    return combined([_trained(fit, i, tried) for i in range(n_models)])
+
+
+def _trained(fit: HonestFit, problem: int, tried: list[Record]) -> Trained:
+    """One problem's model, as an estimator takes it."""
+    return Trained(
+        fit.model(problem),
+        fit.union(problem),
+        fit.penalty(problem),
+        fit.paths[problem],
+        [*tried, *fit.history[problem]],
+        None if fit.priced is None else fit.priced.model(problem),
     )
 
 
@@ -107,6 +116,8 @@ def fit_honest(
         choices = [candidates[i].held_out[p].choice if candidates[i].held_out else None for p, i in enumerate(which)]
         shows = [_shows(candidates[i], p, settings) for p, i in enumerate(which)]
         tried = [[c.record([p], c is candidates[i]) for c in candidates if c.held_out] for p, i in enumerate(which)]
+        elsewhere = asked_elsewhere(selector, grid, settings)
+        start = Start.of(candidates, grid, errors) if elsewhere and settings.selector.k is None else None
         middle = grid[:, grid.shape[1] // 2]
         after_path = _records("path", selector, predictors, middle, Decisions.none(selector.alive))
 
@@ -118,9 +129,13 @@ def fit_honest(
 
         decisions = decide(selector, predictors, log_penalty, settings.decisions, sufficiency, shows)
         at_end = _records("final", selector, predictors, log_penalty, decisions)
-    history = [[*tried[p], after_path[p], at_end[p]] for p in range(len(grid))]
-    choices = [None if grid.shape[1] == 1 else choice for choice in choices]
-    return HonestFit(screened, selector, decisions, log_penalty, choices, history, shows)
+        history = [[*tried[p], after_path[p], at_end[p]] for p in range(len(grid))]
+        choices = [None if grid.shape[1] == 1 else choice for choice in choices]
+        paths = [choice.path if choice else {} for choice in choices]
+        fit = HonestFit(screened, selector, decisions, log_penalty, choices, history, shows, paths)
+        if start is not None:
+            return train_prices(start, fit, settings, sharpest, run)
+        return train_counts(fit, settings, run) if elsewhere else fit
 
 
 def _shows(candidate: Candidate, problem: int, settings: HonestSettings) -> bool:

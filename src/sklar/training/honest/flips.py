@@ -32,7 +32,7 @@ def exact_gains(trial: Trial, index: Tensor) -> tuple[Tensor, CopulaFlips | None
     return (flipped - trial.drawn_loss.unsqueeze(-1)) * sign, None
 
 
-def inward_only(gradient: Tensor, scores: Tensor, bound: float) -> Tensor:
+def inward_only(gradient: Tensor, scores: Tensor, bound: float | Tensor) -> Tensor:
     """Let pushes outward fade over the last unit before `bound`, to none beyond it; keep those that bring a score back.
 
     Nothing saturates: a strong feature is not locked open for all rows before rows are told apart. They fade because a

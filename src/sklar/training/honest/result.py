@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
 from sklar.model.gates import to_inputs
-from sklar.model.honest_model import HonestArchitecture, HonestModel
+from sklar.model.honest_model import PENALTY_SCALE, HonestArchitecture, HonestModel
 from sklar.training.engine.loop import Record
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.screening import Screened
 from sklar.training.honest.settings import SHUT
-from sklar.training.penalty_path import PathChoice
+from sklar.training.penalty_path import PathChoice, PenaltyPath
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,9 @@ class HonestFit:
     choices: list[PathChoice | None]  # None where the penalty was given
     history: list[list[Record]]  # of each problem
     shows: list[bool]  # whether held-out rows show that anything can be selected
+    paths: list[PenaltyPath] = field(default_factory=list)  # of each problem
+    any_penalty: bool = False  # whether the model is to be asked at other penalties
+    priced: HonestFit | None = None  # the one that is, beside one that is not
 
     def penalty(self, problem: int = 0) -> float:
         """The penalty that was used."""
@@ -43,6 +46,9 @@ class HonestFit:
         model = HonestModel(self._architecture(problem), torch.Generator())  # the weights are replaced below
         model.choice.load_state_dict(self._scorer(problem))
         model.predictors.load_state_dict(self._predictors(problem))
+        if model.penalty_weight is not None:
+            weight = selector.network.state_dict()["first.weight"][problem : problem + 1, -1:]
+            model.penalty_weight.copy_(weight.cpu())
         model.substitutes.copy_(self.decisions.substitutes[problem].cpu()[alive][:, alive])
         if selector.correlation is not None:
             model.loadings.data.copy_(selector.correlation.patterned()[problem].detach().cpu()[alive])
@@ -52,7 +58,7 @@ class HonestFit:
         """The score network's weights; penalty, threshold and features shut become biases."""
         selector, alive = self.selector, self.selector.alive[problem].cpu()
         state = {key: value[problem : problem + 1].cpu() for key, value in selector.network.state_dict().items()}
-        penalty_input = float((self.log_penalty[problem] - selector.log_penalty_centre[problem, 0, 0]) / 2)
+        penalty_input = float((self.log_penalty[problem] - selector.log_penalty_centre[problem, 0, 0]) * PENALTY_SCALE)
         first = state["first.weight"]
         of_input = self.screened.predictors.folds.gates.of_input
         kept = to_inputs(alive, None if of_input is None else of_input.cpu())
@@ -97,4 +103,5 @@ class HonestFit:
             gate_of_input=() if gates.of_input is None else tuple(gates.of_input.tolist()),
             forced=() if gates.forced is None else tuple(torch.nonzero(gates.forced).squeeze(1).tolist()),
             min_features=s.min_features,
+            any_penalty=self.any_penalty,
         )

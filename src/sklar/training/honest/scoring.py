@@ -14,6 +14,7 @@ from torch import Tensor
 
 from sklar.model.binary_mask import best_of_groups
 from sklar.model.gates import Gates, inputs_of, open_forced
+from sklar.model.honest_model import PENALTY_SCALE
 from sklar.model.networks import ChoiceNet
 from sklar.model.selection import decided
 from sklar.training.honest.folds import Folds
@@ -52,7 +53,7 @@ class Selector:
 
     def scores(self, x: Tensor, log_penalty: Tensor) -> Tensor:
         """alpha of rows (P, n, D) at log-penalties (P, 1 or n, 1): (P, n, d)."""
-        penalty_input = ((log_penalty - self.log_penalty_centre) / 2).expand(-1, x.shape[1], -1)
+        penalty_input = ((log_penalty - self.log_penalty_centre) * PENALTY_SCALE).expand(-1, x.shape[1], -1)
         scores = self.network(torch.cat([x, penalty_input], dim=-1)).scores
         return open_forced(scores.masked_fill(~self.alive.unsqueeze(1), SHUT), self.forced)
 
@@ -60,6 +61,15 @@ class Selector:
     def masks(self, x: Tensor, log_penalty: Tensor, decisions: Decisions) -> Tensor:
         """The masks without noise, of rows (P, n, D) at one log-penalty a problem (P,): (P, n, d)."""
         return self.decided(self.scores(x, log_penalty[:, None, None]), decisions).to(x.dtype)
+
+    def counts(self, log_penalty: Tensor) -> tuple[Tensor, Tensor]:
+        """With k the input for the penalty says how many features are wanted: whole numbers up to k, and that input.
+
+        log(count / k) takes the place of log(penalty / that of the centre): at k itself it is 0.
+        """
+        k = self.settings.k or 1
+        count = (k * (log_penalty - self.log_penalty_centre).exp()).round().clamp(1, k)
+        return count, self.log_penalty_centre + (count / k).log()
 
     def decided(self, scores: Tensor, decisions: Decisions) -> Tensor:
         """The masks of scores (P, n, d): bool (P, n, d). With k they are the k best."""

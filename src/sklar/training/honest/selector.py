@@ -79,6 +79,7 @@ class Drawn(NamedTuple):
     penalty: Tensor  # (P F, b, 1)
     trial: Trial
     features: Tensor | None  # to flip, (P F, b, K); None where features are swapped
+    k: int | Tensor | None  # features of each row, where they are counted: (P F, b, 1) where rows differ
 
     @property
     def alpha(self) -> Tensor:
@@ -95,6 +96,7 @@ class SelectorTraining:
         self.settings = s = selector.settings
         self.predictors, self.folds, self.generator = predictors, predictors.folds, predictors.generator
         self.log_penalties, self.n_first = log_penalties, n_first
+        self.every_k = s.k is not None and bool((log_penalties.high > log_penalties.low).any())
         network, correlation = copy.deepcopy(selector.network), copy.deepcopy(selector.correlation)
         self.selector = replace(selector, network=network, correlation=correlation)
         optimiser = adamw(network, s.learning_rate, s.weight_decay, no_decay="first.weight", beta2=s.beta2)
@@ -146,20 +148,26 @@ class SelectorTraining:
         mix = torch.rand(problems, n_folds * b, 1, generator=self.generator, device=x.device)
         low, high = self.log_penalties
         log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
-        scores, gates, features = self._gates(x, log_penalty)
+        k: int | Tensor | None = self.settings.k
+        if self.every_k:
+            k, log_penalty = self.selector.counts(log_penalty)
+            k = k.view(problems * n_folds, b, 1)
+        scores, gates, features = self._gates(x, log_penalty, k)
         # Rows of fold f meet the predictor that never saw them.
         x, y = x.flatten(0, 1), y.flatten(0, 1)
         loss: draws.RowLoss = self.predictors.task.row_loss
         if self.persuasion is not None:
-            shown = decided(scores.detach(), self.settings.k).to(x.dtype)
-            self.persuasion.update(x, y, shown.view_as(gates.mask))
+            shown = decided(scores.detach().view_as(gates.mask), k).to(x.dtype)
+            self.persuasion.update(x, y, shown)
             loss = self.persuasion.loss
         trial = Trial(self.predictors.judge, loss, x, y, gates)
-        return Drawn(scores, log_penalty.exp().view(problems * n_folds, b, 1), trial, features)
+        return Drawn(scores, log_penalty.exp().view(problems * n_folds, b, 1), trial, features, k)
 
-    def _gates(self, x: Tensor, log_penalty: Tensor) -> tuple[Tensor, draws.Draw, Tensor | None]:
+    def _gates(
+        self, x: Tensor, log_penalty: Tensor, k: int | Tensor | None
+    ) -> tuple[Tensor, draws.Draw, Tensor | None]:
         """Scores, the gates drawn from them and, but for swaps, the features to flip."""
-        k, by_replica = self.settings.k, (x.shape[0] * x.shape[1], x.shape[2], -1)
+        by_replica = (x.shape[0] * x.shape[1], x.shape[2], -1)
         if k is not None:
             scores = self.selector.scores(x.flatten(1, 2), log_penalty)
             return scores, swaps.draw(scores.detach().view(by_replica), k, self.generator), None
@@ -219,11 +227,12 @@ class SelectorTraining:
         """What swaps gain, taken from features that leave and given to those that come: (P F, b, d)."""
         alpha = drawn.alpha
         k, d = self.settings.k or 0, alpha.shape[-1]
-        count = min(self.settings.flips, k, d - k)
+        count = min(self.settings.flips, k, d - 1 if self.every_k else d - k)
         if count < 1:
             return torch.zeros_like(alpha)
-        push = swaps.push(drawn.trial, self._free(alpha.shape[1]), count, self.generator)
-        return inward_only(push, alpha, swaps.bound_for(k, d, self.settings.score_bound))
+        push = swaps.push(drawn.trial, self._free(alpha.shape[1]), count, self.generator, self.every_k)
+        bound = swaps.bound_for(k if drawn.k is None else drawn.k, d, self.settings.score_bound)
+        return inward_only(push, alpha, bound)
 
     @torch.no_grad()
     def _noise(self, x: Tensor) -> draws.Noise | Tensor:

@@ -97,6 +97,10 @@ class Schedule:
     final_steps: int = 1500
     # In standard deviations of the loss. Larger ones gave up true features that matter little to most rows.
     penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)
+    # A second selector goes on to two orders of magnitude, for questions at other penalties: by so many factors of 2.
+    more_penalties: int = 4
+    wide_steps: int = 1000  # of its training, and of a second ranker's, which is told how many features to give
+    most_counts: int = 8  # numbers of features at which that ranker is compared with the fitted one
     least_unit: float = 0.1  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
     rehearsals: tuple[tuple[int, int], ...] = ((600, 5), (1_500, 2))
@@ -107,7 +111,7 @@ class Schedule:
 
     def scaled(self, share: float) -> Schedule:
         """The same in fewer steps."""
-        return replace(self, **{name: max(2, round(getattr(self, name) * share)) for name in STEPS})
+        return replace(self, **{name: max(2, round(getattr(self, name) * share)) for name in (*STEPS, "wide_steps")})
 
     def for_rows(self, n_rows: int, batch_size: int, max_epochs: int | None) -> Schedule:
         """The steps for so many rows, and at most `max_epochs` passes over them."""
@@ -140,7 +144,7 @@ class Schedule:
         return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
 
 
-STEPS = ("warm_steps", "settle_steps", "path_steps", "final_steps")
+STEPS = ("warm_steps", "settle_steps", "path_steps", "final_steps")  # of a fit itself; `wide_steps` are beside it
 
 
 @dataclass(frozen=True)
@@ -221,6 +225,7 @@ class HonestSettings:
     strengths: tuple[float, ...] = (1.0, 0.1)
     shows: bool | None = None  # whether anything can be shown, if that is known; None: held-out rows say
     penalty: float | str = "auto"
+    any_penalty: bool = True  # whether a second selector is trained for questions at other penalties
     n_folds: int = 4
     held_fraction: float = 0.2  # of the rows, held out to choose the strength and the penalty
 
@@ -242,7 +247,9 @@ class HonestSettings:
             in_turn, at_once = (1, splits) if gates.plain else (splits, 1)
             rehearsals = in_turn * parts(len(self.strengths), at_once, ", rehearsal")
         final = Part("selector, all rows", schedule.final_steps, n_models * SELECTOR_COST)
-        return [*rehearsals, *parts(tried, n_models, ""), final]
+        asked = self.penalty == "auto" if self.selector.k is None else self.selector.k > 1
+        others = [Part("selector, other prices", schedule.wide_steps, n_models * SELECTOR_COST)]
+        return [*rehearsals, *parts(tried, n_models, ""), final, *(others if self.any_penalty and asked else [])]
 
     def steps_for(self, n_rows: int, gates: Gates) -> int:
         """The steps that a fit takes, those of each strength and split together."""

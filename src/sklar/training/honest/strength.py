@@ -90,7 +90,7 @@ def preferred(candidates: list[Candidate], problems: Sequence[int], errors: floa
     if len(candidates) == 1 or not candidates[0].held_out:
         return 0
     strongest = max(candidates, key=lambda one: one.strength)
-    prices = [one.choice.path["penalty"][one.choice.member] for one in strongest.held_out]
+    prices = [one.choice.penalty for one in strongest.held_out]
     paid = np.stack([np.concatenate([one.paid(p, prices[p]) for p in problems]) for one in candidates])
     weight = candidates[0].predictors.folds.held_out_weight
     counted = weight is not None and len(weight) > max(problems)  # pooled splits count their rows alike

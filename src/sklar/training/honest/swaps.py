@@ -18,32 +18,36 @@ from sklar.model.gates import sum_by_gate
 from sklar.training.honest.draws import Draw, Trial, random_features
 
 
-def draw(scores: Tensor, k: int, generator: torch.Generator) -> Draw:
-    """Exactly k gates a row, one after the other in proportion to exp(alpha)."""
+def draw(scores: Tensor, k: int | Tensor, generator: torch.Generator) -> Draw:
+    """Exactly k gates a row, or as many as k (R, n, 1) says, one after the other in proportion to exp(alpha)."""
     wait = torch.empty_like(scores).exponential_(generator=generator)
     keys = topk_mask.sampling_keys(topk_mask.exponential_weights(scores), -wait)  # -wait is the log of a uniform
     return Draw(topk_mask.hard_topk(keys, k).to(scores.dtype))
 
 
-def bound_for(k: int, d: int, bound: float) -> float:
-    """The bound of the scores at which nine of ten gates drawn are among the k at its upper end."""
+def bound_for(k: int | Tensor, d: int, bound: float) -> float | Tensor:
+    """The bound of the scores at which nine of ten gates drawn are among the k at its upper end; one a row, if k is."""
+    if isinstance(k, Tensor):
+        return (0.5 * (9 * (d - k).clamp_min(1) / k).log()).clamp_min(bound)
     return max(bound, 0.5 * math.log(9 * max(1, d - k) / k))
 
 
-def push(trial: Trial, free: Tensor, count: int, generator: torch.Generator) -> Tensor:
+def push(trial: Trial, free: Tensor, count: int, generator: torch.Generator, own_k: bool = False) -> Tensor:
     """What the scores are to be moved against, of a draw whose gates `free` (R, n, d) may change: (R, n, d).
 
     A hidden feature gets minus what it gains when it comes for one that is shown, a shown one what is gained when it
-    leaves, both in the mean over its partners, and all in proportion to the number of features.
+    leaves, both in the mean over its partners, and all in proportion to the number of features. Rows may differ in how
+    many they show: `own_k`.
     """
     is_shown = trial.draw.mask > 0.5
     hidden, shown = free & ~is_shown, free & is_shown
     slope = slopes(trial)
     out, into = random_features(shown, count, generator), random_features(hidden, count, generator)
     wrong = swap_gains(trial, out, into) - (slope.gather(-1, out) - slope.gather(-1, into))
-    wrong = wrong * hidden.gather(-1, into) * shown.gather(-1, out)
-    put_right = torch.zeros_like(slope).scatter_add(-1, into, -wrong).scatter_add(-1, out, wrong)
-    return put_right * (slope.shape[-1] / out.shape[-1]) + _by_slopes(slope, hidden, shown)
+    tried = hidden.gather(-1, into) * shown.gather(-1, out)  # rows that show few have fewer partners
+    put_right = torch.zeros_like(slope).scatter_add(-1, into, -wrong * tried).scatter_add(-1, out, wrong * tried)
+    n_tried = tried.sum(-1, keepdim=True).clamp_min(1) if own_k else out.shape[-1]
+    return put_right * (slope.shape[-1] / n_tried) + _by_slopes(slope, hidden, shown)
 
 
 def slopes(trial: Trial) -> Tensor:

@@ -2,25 +2,31 @@
 const card = byId("card");
 
 function selectedOf(row) {
-  if (facts.rows.order) return facts.rows.order[row].filter((column) => isOn(row, column));
   const columns = [...facts.columns.keys()].filter((column) => isOn(row, column));
-  return columns.sort((a, b) => percent(row, b) - percent(row, a));
+  const before = ranked ? (a, b) => placeOf(row, a) - placeOf(row, b) : (a, b) => Math.abs(effectOf(row, b)) - Math.abs(effectOf(row, a));
+  return columns.sort(before);
 }
-const nearlyOf = (row) =>
-  [...facts.columns.keys()].filter((c) => !isOn(row, c) && !isSure(row, c)).sort((a, b) => percent(row, b) - percent(row, a));
+const nearlyOf = (row) => [...facts.columns.keys()].filter((c) => !isOn(row, c) && !isSure(row, c));
 
 function howSure(row, column) {
-  const share = percent(row, column);
   const models = facts.model.n_models;
-  const told = several ? `${Math.round((share * models) / 100)} of ${models} models` : `P ${(share / 100).toFixed(2)}`;
-  if (!isOn(row, column)) return `not selected (${told})`;
-  return `${isSure(row, column) ? "sure" : "unsure"} (${told}${placesOf(row, column)})`;
+  const votes = several ? ` (${Math.round((now.cells.certainty[at(row, column)] * models) / 100)} of ${models} models${placesOf(row, column)})` : "";
+  if (!isOn(row, column)) return `nearly selected${votes}`;
+  return `${isSure(row, column) ? "sure" : "unsure"}${votes}`;
 }
 
 function placesOf(row, column) {
-  if (!facts.rows.places) return "";
-  const [low, high] = facts.rows.places[row][facts.rows.order[row].indexOf(column)];
+  if (!now.places || !isOn(row, column)) return "";
+  const [low, high] = now.places[row][placeOf(row, column) - 1];
   return low === high ? `, place ${low}` : `, places ${low} to ${high}`;
+}
+
+function effectBar(value, largest) {
+  const fill = make("i", { class: value < 0 ? "minus" : "plus" });
+  const share = Math.min(50, (50 * Math.abs(value)) / (largest || 1));
+  fill.style.width = `${share}%`;
+  fill.style.marginLeft = value < 0 ? `${50 - share}%` : "50%";
+  return make("span", { class: "bar effect", "aria-hidden": "true" }, fill);
 }
 
 function linesAbout(columns) {
@@ -36,23 +42,29 @@ function linesAbout(columns) {
 }
 
 function openCard(row) {
-  const { label, target, prediction, proba, right } = facts.rows;
+  const { label, target } = facts.rows;
   const selected = selectedOf(row);
-  const said = showValue(prediction[row]) + (proba ? ` (${proba[row].toFixed(0)} %)` : "");
+  const name = showValue(now.prediction[row]);
+  const said = name + (now.proba ? ` (${now.proba[row].toFixed(0)} %)` : "");
   const close = make("button", { type: "button", class: "close", "aria-label": "Close the card", text: "Close" });
   close.addEventListener("click", closeCard);
-  const verdict = right === null ? "" : right[row] ? ": right" : ": wrong";
-  const truth = make("p", { class: right === null ? "" : right[row] ? "right" : "wrong", text: `Truth ${showValue(target[row])}${verdict}` });
-  const list = make(facts.rows.order ? "ol" : "ul");
-  for (const column of [...selected, ...nearlyOf(row)]) {
+  const verdict = classified ? (isRight(row) ? ": right" : ": wrong") : "";
+  const truth = make("p", { class: classified ? (isRight(row) ? "right" : "wrong") : "", text: `Truth ${showValue(target[row])}${verdict}` });
+  const list = make(ranked ? "ol" : "ul");
+  const largest = Math.max(...selected.map((column) => Math.abs(effectOf(row, column))), 0);
+  for (const column of selected) {
     const value = showValue(facts.columns[column].values[row]);
-    const place = facts.rows.order && isOn(row, column) ? `${selected.indexOf(column) + 1}. ` : "";
+    const place = ranked ? `${placeOf(row, column)}. ` : "";
+    const moved = towards(row, column);
     list.append(make("li", {}, make("strong", { text: `${place}${nameOf(column)}` }), ` = ${value}`, make("br"),
-      bar(percent(row, column), !isOn(row, column)), make("span", { class: "how", text: howSure(row, column) })));
+      effectBar(moved, largest), make("strong", { class: "moved", text: showEffect(moved) }), " ", make("span", { class: "how", text: howSure(row, column) })));
   }
   const few = selected.length === 1 ? "feature" : "features";
   const from = selected.length ? `from ${selected.length} of ${facts.model.n_features} ${few}` : "from no feature: none is worth its price in this row";
-  card.replaceChildren(close, make("h3", { text: `Row ${label[row]}` }), make("p", {}, "Predicted ", make("strong", { text: said }), ` ${from}.`), truth, list);
+  card.replaceChildren(close, make("h3", { text: `Row ${label[row]}` }), make("p", {}, "Predicted ", make("strong", { text: said }), ` ${from}.`), truth);
+  if (selected.length) card.append(make("p", { class: "how wrap", text: `Hiding one feature would take from ${facts.effect.points ? `P(${name})` : "the prediction"}:` }), list);
+  const near = nearlyOf(row).map(nameOf);
+  if (near.length) card.append(make("p", { class: "links", text: `Nearly selected: ${listed(near.slice(0, 6))}${near.length > 6 ? " and more" : ""}.` }));
   for (const line of linesAbout(selected)) card.append(make("p", { class: "links", text: line }));
   card.hidden = false;
   card.dataset.row = row;

@@ -2,14 +2,15 @@
 const FEW = 12;
 
 function drawFeatures(all) {
-  const used = facts.features.filter((feature) => feature.share > 0).sort((a, b) => b.share - a.share);
-  const groups = facts.features[0].by_group.length ? facts.groups : [];
+  const used = [...now.features].sort((a, b) => b[1] - a[1]);
+  const groups = used.length && used[0].length > 2 ? facts.groups : [];
   const head = make("tr", {}, make("th", { scope: "col", text: "feature" }), make("th", { scope: "col", text: "all rows" }));
   for (const group of groups) head.append(make("th", { scope: "col", text: cut(group, 24), title: group }));
   const body = make("tbody");
-  for (const feature of all ? used : used.slice(0, FEW)) {
-    const line = make("tr", {}, make("th", { scope: "row", text: feature.name, title: feature.name }));
-    for (const share of [feature.share, ...feature.by_group]) {
+  for (const [number, ...shares] of all ? used : used.slice(0, FEW)) {
+    const { name } = facts.features[number];
+    const line = make("tr", {}, make("th", { scope: "row", text: name, title: name }));
+    for (const share of shares) {
       line.append(share === null ? make("td", { text: "no rows" }) : make("td", {}, bar(share), `${share.toFixed(share < 10 ? 1 : 0)} %`));
     }
     body.append(line);

@@ -4,6 +4,7 @@ function startTheme() {
   const apply = (dark) => {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
     button.setAttribute("aria-pressed", String(dark));
+    drawEffects(); // a canvas has its colours from when it was drawn
   };
   const system = matchMedia("(prefers-color-scheme: dark)");
   const follow = (event) => apply(event.matches);
@@ -16,7 +17,10 @@ function startTheme() {
 }
 
 startTheme();
+startLevels();
 drawFeatures(false);
+drawRules();
 startRows();
 drawMap();
 drawPath();
+addEventListener("resize", drawEffects);

@@ -2,14 +2,45 @@
 const facts = JSON.parse(document.getElementById("facts").textContent);
 const bytes = (packed) => Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0));
 const width = facts.columns.length;
-const certainty = bytes(facts.cells.certainty); // percent, row by row
-const state = bytes(facts.cells.state);
 const several = facts.model.n_models > 1;
+const ranked = facts.model.ranked;
+const classified = facts.score.name === "accuracy";
+
+// The model at one price, or k: cells of two bits, effects and places of the selected ones, row by row.
+function unpack(level) {
+  if (level.cells) return level;
+  const packed = bytes(level.state);
+  const count = facts.rows.label.length * width;
+  const state = Uint8Array.from({ length: count }, (_, i) => (packed[i >> 2] >> (2 * (i & 3))) & 3);
+  const effects = new Int16Array(bytes(level.effects).buffer);
+  const order = level.order === null ? null : bytes(level.order);
+  const cells = { state, effect: new Float32Array(count), place: new Uint8Array(count) };
+  let next = 0;
+  for (let i = 0; i < count; i += 1) {
+    if (!(state[i] & 1)) continue;
+    cells.effect[i] = (effects[next] / 32767) * level.largest;
+    if (order) cells.place[i] = order[next];
+    next += 1;
+  }
+  cells.certainty = level.certainty === null ? null : bytes(level.certainty);
+  level.cells = cells;
+  return level;
+}
+let now = unpack(facts.levels[facts.chosen]);
 
 const at = (row, column) => row * width + column;
-const isOn = (row, column) => (state[at(row, column)] & 1) > 0;
-const isSure = (row, column) => (state[at(row, column)] & 2) > 0;
-const percent = (row, column) => certainty[at(row, column)];
+const isOn = (row, column) => (now.cells.state[at(row, column)] & 1) > 0;
+const isSure = (row, column) => (now.cells.state[at(row, column)] & 2) > 0;
+const placeOf = (row, column) => now.cells.place[at(row, column)];
+const effectOf = (row, column) => now.cells.effect[at(row, column)];
+const isRight = (row) => facts.rows.target[row] === now.prediction[row];
+// on the prediction of the row: of two classes the page keeps the effect on the second
+const towards = (row, column) => (facts.effect.of_class === null || now.prediction[row] === facts.effect.of_class ? 1 : -1) * effectOf(row, column);
+function showEffect(value) {
+  const size = Math.abs(facts.effect.points ? 100 * value : value);
+  const digits = facts.effect.points ? size.toFixed(1) : String(Number(size.toPrecision(3)));
+  return `${value < 0 ? "\u2212" : "+"}${digits}${facts.effect.unit ? ` ${facts.effect.unit}` : ""}`;
+}
 const nameOf = (column) => facts.features[facts.columns[column].feature].name;
 const byId = (id) => document.getElementById(id);
 

@@ -5,32 +5,35 @@ const view = { rows: [], columns: [], page: 0, sort: "row", down: false, here: 0
 const FIXED = [
   ["row", "row", (row) => row],
   ["target", "target", (row) => facts.rows.target[row]],
-  ["prediction", "predicted", (row) => facts.rows.prediction[row]],
-  ...(facts.rows.proba ? [["proba", "P, %", (row) => facts.rows.proba[row]]] : []),
+  ["prediction", "predicted", (row) => now.prediction[row]],
+  ...(classified ? [["proba", "P, %", (row) => now.proba[row]]] : []),
   ["size", "features", (row) => selectedOf(row).length],
 ];
 const WIDE = ["proba", "size"]; // where the screen is wide enough
-const unsureRow = facts.rows.label.map((_, row) => [...facts.columns.keys()].some((column) => !isSure(row, column)));
+const unsureRow = (row) => [...facts.columns.keys()].some((column) => !isSure(row, column));
 
 const keyOf = (row) => {
-  if (typeof view.sort === "number") return percent(row, view.sort) + (isOn(row, view.sort) ? 1000 : 0);
+  if (typeof view.sort === "number") return isOn(row, view.sort) ? 1 + Math.abs(effectOf(row, view.sort)) / now.largest : isSure(row, view.sort) ? 0 : 0.5;
   return FIXED.find(([id]) => id === view.sort)[2](row);
 };
 const compare = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b), undefined, { numeric: true }));
 
-function filterRows() {
+function filterRows(fresh = true) {
   const wanted = byId("search").value.trim().toLowerCase();
   const group = byId("group").value;
   const wrong = byId("wrong")?.checked;
   const unsure = byId("unsure").checked;
   view.columns = [...facts.columns.keys()].filter((column) => nameOf(column).toLowerCase().includes(wanted));
   view.rows = [...facts.rows.label.keys()].filter((row) =>
-    (group === "" || facts.rows.group[row] === Number(group)) && (!wrong || !facts.rows.right[row]) && (!unsure || unsureRow[row]) &&
+    (group === "" || facts.rows.group[row] === Number(group)) && (!wrong || !isRight(row)) && (!unsure || unsureRow(row)) &&
     (!wanted || view.columns.some((column) => isOn(row, column))));
   const keys = new Map(view.rows.map((row) => [row, keyOf(row)]));
   view.rows.sort((a, b) => (view.down ? -1 : 1) * compare(keys.get(a), keys.get(b)) || a - b);
-  view.page = 0;
-  view.here = 0;
+  if (fresh) {
+    view.page = 0;
+    view.here = 0;
+  }
+  view.page = Math.min(view.page, Math.max(0, Math.ceil(view.rows.length / PAGE) - 1));
   const alike = facts.features.filter((feature) => feature.name.toLowerCase().includes(wanted)).length;
   const told = wanted ? ` that select a feature named like “${wanted}” (${alike} such features, ${view.columns.length} of them in this table)` : "";
   const spread = facts.rows.label.length < facts.n_rows ? `, evenly spread over the ${facts.n_rows.toLocaleString("en")} of the data` : "";
@@ -55,16 +58,16 @@ function headerCell(id, text, feature) {
 function maskCell(row, column) {
   const on = isOn(row, column);
   const near = !on && !isSure(row, column);
-  const rank = on && facts.rows.order ? facts.rows.order[row].indexOf(column) + 1 : "";
+  const rank = on && ranked ? placeOf(row, column) : "";
   const kind = on ? (isSure(row, column) ? "on" : "on unsure") : near ? "near" : "";
   const mark = make("span", { class: kind, text: rank });
-  const cell = make("td", { class: "cell", "aria-label": on || near ? `${nameOf(column)} ${howSure(row, column)}` : null }, mark);
+  const cell = make("td", { class: "cell", "aria-label": on || near ? `${nameOf(column)} ${on ? `${showEffect(towards(row, column))} ` : ""}${howSure(row, column)}` : null }, mark);
   cell.dataset.column = column;
   return cell;
 }
 
 function rowLine(row, place) {
-  const right = facts.rows.right === null || facts.rows.right[row];
+  const right = !classified || isRight(row);
   const line = make("tr", { tabindex: place === view.here ? 0 : -1, "aria-rowindex": view.page * PAGE + place + 2, "aria-selected": "false" },
     make("th", { scope: "row", text: facts.rows.label[row], title: facts.rows.label[row] }));
   line.dataset.row = row;
@@ -159,11 +162,13 @@ function startRows() {
     if (!cell) return hideTip();
     const row = Number(cell.parentElement.dataset.row);
     const column = Number(cell.dataset.column);
-    showTip(`${nameOf(column)} = ${showValue(facts.columns[column].values[row])}: ${howSure(row, column)}`, event);
+    const on = isOn(row, column);
+    const told = on ? `${showEffect(towards(row, column))}, ${howSure(row, column)}` : isSure(row, column) ? "not selected" : howSure(row, column);
+    showTip(`${nameOf(column)} = ${showValue(facts.columns[column].values[row])}: ${told}`, event);
   });
   grid.addEventListener("pointerleave", hideTip);
-  for (const id of ["group", "wrong", "unsure"]) byId(id)?.addEventListener("change", filterRows);
-  byId("search").addEventListener("input", filterRows);
+  for (const id of ["group", "wrong", "unsure"]) byId(id)?.addEventListener("change", () => filterRows());
+  byId("search").addEventListener("input", () => filterRows());
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("show-all").addEventListener("click", () => { byId("controls").reset(); filterRows(); });
   byId("previous").addEventListener("click", () => turn(-1));

@@ -1,0 +1,46 @@
+"""Which price gives so many features: questions about a path of penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sklar.fitted import FittedModel
+
+HALVINGS = 20  # of the interval of log-penalties
+
+
+def features_at(fitted: FittedModel, n: float, X: Any = None) -> float:
+    """The penalty that gives about n features per row; the nearest end of the path where none does.
+
+    Counted on the rows of X, or else as the path says.
+    """
+    if not n >= 0:
+        raise ValueError(f"n must be a number of features from 0; got {n!r}")
+    if fitted.priced is None:
+        raise ValueError("this model knows one penalty; features_at needs a selector fitted with penalty='auto'")
+    if X is None and "mean_features" not in fitted.path:
+        raise ValueError("no rows were held out to count features on: pass some as X")
+    log_penalties = np.log(fitted.path["penalty"])
+    if X is None:
+        # more features for less: smallest first, as interpolation wants it, and never falling
+        sizes = np.maximum.accumulate(np.array(fitted.path["mean_features"])[::-1])
+        return float(np.exp(np.interp(n, sizes, log_penalties[::-1])))
+    rows = fitted.read(X)
+
+    def size(log_penalty: float) -> float:
+        return float(fitted.at(penalty=float(np.exp(log_penalty))).masks(rows).sum() / rows.shape[0])
+
+    return float(np.exp(_crossing(size, float(log_penalties[0]), float(log_penalties[-1]), n)))
+
+
+def _crossing(falling: Callable[[float], float], low: float, high: float, level: float) -> float:
+    """Where a falling function comes below a level, between two points; the nearer point if it does not."""
+    if falling(high) >= level:
+        return high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) >= level else (low, middle)
+    return low

@@ -1,0 +1,134 @@
+"""One fit, every price and every k: a second selector that is asked at other penalties, or a second ranker at fewer k.
+
+The path that a penalty is chosen from is short: larger penalties would give up weak features that are true. A person
+may want fewer features all the same. So the selector as the path left it learns on along two orders of magnitude,
+beside the fit and without a trace in it, from training rows alone: held-out rows then say what every price costs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sklar.model.selection import decided
+from sklar.training.engine.run import Run
+from sklar.training.honest.decisions import choose_penalties, decide, loss_of_nothing, mean_and_error
+from sklar.training.honest.held_out import path_rows
+from sklar.training.honest.predictors import FoldPredictors
+from sklar.training.honest.result import HonestFit
+from sklar.training.honest.scoring import Decisions, Selector
+from sklar.training.honest.selector import PenaltyRange, train_selector
+from sklar.training.honest.settings import HonestSettings
+from sklar.training.honest.strength import Candidate, joined, preferred
+from sklar.training.penalty_path import PenaltyPath, path_table
+
+SMALLEST_SHARE = 0.001  # of the loss, that the smallest penalty is where its unit is the whole of it
+
+
+@dataclass(frozen=True)
+class Start:
+    """The selector and the predictors that the path left, kept as they were."""
+
+    selector: Selector
+    predictors: FoldPredictors
+    grid: Tensor  # of log-penalties that one was chosen from, (P, G)
+
+    @classmethod
+    def of(cls, candidates: list[Candidate], grid: Tensor, errors: float) -> Start:
+        """The strength that held-out rows prefer at the largest penalty: with few features to pay for, another may do.
+
+        The predictors are copied: they learn on.
+        """
+        which = [0] * len(grid)
+        if candidates[0].held_out:
+            judged = [choose_penalties(one.selector, one.predictors, grid[:, -1:]) for one in candidates]
+            dearest = [replace(one, held_out=rows) for one, rows in zip(candidates, judged, strict=True)]
+            which = [preferred(dearest, [p], errors) for p in range(len(grid))]
+        selector, predictors = joined(candidates, which)
+        return cls(selector, predictors.copied(), grid)
+
+
+def asked_elsewhere(selector: Selector, grid: Tensor, settings: HonestSettings) -> bool:
+    """Whether there is another penalty, or k, to be asked at: none where it was given, or k is 1."""
+    alone = grid.shape[1] == 1 if selector.settings.k is None else selector.settings.k == least_count(selector)
+    return settings.any_penalty and not alone
+
+
+def train_prices(start: Start, fit: HonestFit, settings: HonestSettings, sharpest: float, run: Run) -> HonestFit:
+    """The fit, with a second selector along all prices, and the path as its held-out rows see it."""
+    predictors, schedule = start.predictors, settings.schedule
+    folds = predictors.folds
+    grid = widened(start.grid, schedule.more_penalties, loss_of_nothing(predictors).clamp_min(1e-12).log())
+    everywhere = PenaltyRange(grid[:, 0], grid[:, -1])
+    selector = train_selector(start.selector, predictors, everywhere, schedule.wide_steps, folds.n_train, run, sharpest)
+    sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
+    decisions = decide(selector, predictors, fit.log_penalty, settings.decisions, sufficiency, fit.shows)
+    screened = replace(fit.screened, predictors=predictors)
+    priced = replace(fit, screened=screened, selector=selector, decisions=decisions, any_penalty=True)
+    return replace(fit, priced=priced, paths=_paths(selector, predictors, decisions, grid))
+
+
+def train_counts(fit: HonestFit, settings: HonestSettings, run: Run) -> HonestFit:
+    """The fit, with a second ranker that is told how many features a row is to get: it goes on from the first."""
+    start, predictors = fit.selector, fit.screened.predictors.copied()
+    centre = start.log_penalty_centre.flatten()
+    fewest = math.log(least_count(start) / (start.settings.k or 1))
+    n_rows, steps = predictors.folds.x.shape[2], settings.schedule.wide_steps
+    ranker = train_selector(start, predictors, PenaltyRange(centre + fewest, centre), steps, n_rows, run)
+    screened = replace(fit.screened, predictors=predictors)
+    priced = replace(fit, screened=screened, selector=ranker, any_penalty=True)
+    return replace(fit, priced=priced, paths=_count_paths(fit, priced, settings.schedule.most_counts))
+
+
+@torch.no_grad()
+def _count_paths(fit: HonestFit, told: HonestFit, most: int) -> list[PenaltyPath]:
+    """Losses of training rows judged out of fold, of up to so many counts: `loss` of what was told the count, and
+    `prefix_loss` of the first features of the fitted ranking, which is the better one for counts close to its k.
+    """
+    k, least = fit.selector.settings.k or 1, least_count(fit.selector)
+    counts = np.unique(np.geomspace(least, k, most).round().astype(int)).tolist()
+    of_told, of_prefix = (
+        torch.stack([_out_of_fold(one, count, count if one is told else k) for count in counts], 1)
+        for one in (told, fit)
+    )
+    columns = zip(of_told.tolist(), of_prefix.tolist(), strict=True)
+    return [{"k": counts, "loss": a, "prefix_loss": b} for a, b in columns]
+
+
+def _out_of_fold(fit: HonestFit, count: int, told: int) -> Tensor:
+    """Mean loss of training rows that show the best `count` features of a ranker that is told another number: (P,)."""
+    selector, predictors = fit.selector, fit.screened.predictors
+    (x, _), weight = predictors.folds.training, predictors.folds.training_weight
+    log_penalty = selector.log_penalty_centre + math.log(told / (selector.settings.k or 1))
+    mask = decided(selector.scores(x.flatten(1, 2), log_penalty), count).to(x.dtype)
+    return mean_and_error(predictors.out_of_fold_losses(mask.view(*x.shape[:3], -1)), weight)[0]
+
+
+def least_count(selector: Selector) -> int:
+    """The fewest features that a row can get."""
+    return 1 if selector.forced is None else max(1, int(selector.forced.sum()))
+
+
+def widened(grid: Tensor, more: int, log_loss: Tensor) -> Tensor:
+    """Log-penalties (P, G) and so many above, in the same steps or longer ones: (P, G + more).
+
+    They end at the same share of the loss of rows shown nothing (P,), whose unit a table without noise does not have.
+    """
+    step, count = (grid[:, -1:] - grid[:, :1]) / (grid.shape[1] - 1), grid.shape[1] - 1 + more
+    least = torch.tensor(SMALLEST_SHARE, device=grid.device).log() + step * count
+    last = torch.maximum(grid[:, :1] + step * count, log_loss.unsqueeze(1) + least)
+    above = torch.arange(1, more + 1, device=grid.device) / more
+    return torch.cat([grid, torch.lerp(grid[:, -1:].expand(-1, more), last.expand(-1, more), above)], 1)
+
+
+def _paths(selector: Selector, predictors: FoldPredictors, decisions: Decisions, grid: Tensor) -> list[PenaltyPath]:
+    """The path of each problem as a table; of the penalties alone where no row is held out."""
+    x = predictors.folds.held_out[0]
+    if not predictors.folds.has_held_out:
+        return [{"penalty": penalties} for penalties in grid.exp().cpu().tolist()]
+    masks = [selector.masks(x, column, decisions) for column in grid.unbind(1)]
+    return [path_table(*rows) for rows in path_rows(predictors, masks, grid)]

@@ -1,0 +1,46 @@
+"""The benchmark of one fit compares each price with a fit of its own, and measures nothing twice."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+SPEC = importlib.util.spec_from_file_location("one_fit", Path(__file__).parents[2] / "benchmarks" / "one_fit.py")
+one_fit = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(one_fit)
+
+
+def told(name, number, kind, asked):
+    """What `measure` gives: one fit is a point below those of their own, prefixes two."""
+    row = {"table": name, "split": number, "kind": kind, "asked": asked, "cpu_s": 1.0, "score": 80.0, "features": 3.0}
+    if asked is None:
+        prices = ("1", "2", "3") if kind == "k" else tuple(f"{2.0**i:.6g}" for i in range(8))
+        row["at"] = {price: {"score": 79.0, "features": 2.0} for price in prices}
+        if kind == "k":
+            row["prefix"] = {price: {"score": 78.0, "features": 2.0} for price in prices}
+    return row
+
+
+def test_every_price_meets_a_fit_of_its_own(tmp_path, monkeypatch, capsys):
+    asked = []
+
+    def measure(*what):
+        asked.append(what)
+        return told(*what)
+
+    monkeypatch.setattr(one_fit, "measure", measure)
+    out = tmp_path / "rows.jsonl"
+    for _ in range(2):
+        one_fit.main(["--tables", "phoneme", "--splits", "1", "--out", str(out)])
+    assert len(asked) == len(out.read_text().splitlines()) == 2 + 3 + 3
+    assert {what[3] for what in asked if what[2] == "k"} == {None, 1, 2, 3}
+    assert {what[3] for what in asked if what[2] == "penalty"} == {None, 4.0, 16.0, 64.0}
+    table = capsys.readouterr().out
+    assert "| phoneme | k = 2 | 79.00 | 2.00 | 80.00 | 3.00 | 78.00 |" in table
+    assert "| phoneme | price 5 of 8 | 79.00 | 2.00 | 80.00 | 3.00 |  |" in table
+    assert [json.loads(line)["cpu_s"] for line in out.read_text().splitlines()] == [1.0] * 8
+
+
+def test_splits_are_apart_and_synthetic_tables_are_new_draws():
+    _, X, y, X_new, y_new = one_fit.split("syn4", 1)
+    assert len(X) == len(y) == len(X_new) == len(y_new) == 10_000
+    assert (X[0] != X_new[0]).any()

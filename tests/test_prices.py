@@ -1,0 +1,63 @@
+"""Which price gives so many features."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sklar import CopulaSelectorRegressor
+from sklar.prices import features_at
+
+
+@pytest.fixture(scope="module")
+def data():
+    X = np.random.default_rng(0).standard_normal((600, 6))
+    return X, 3 * X[:, 0] + 1.0 * X[:, 1] + 0.3 * X[:, 2] + 0.1 * np.random.default_rng(1).standard_normal(600)
+
+
+@pytest.fixture(scope="module")
+def selector(data):
+    return CopulaSelectorRegressor(max_epochs=400, selector_sparsity=1.0, random_state=0).fit(*data)
+
+
+def test_fewer_features_cost_more(selector, data):
+    sizes = [selector.select(data[0], penalty=p).sum(1).mean() for p in selector.path_["penalty"]]
+    assert sizes[-1] < sizes[0]
+    assert all(later <= earlier + 0.1 for earlier, later in pairwise(sizes))
+
+
+def test_the_path_spans_two_orders_of_magnitude(selector):
+    path = selector.path_
+    assert set(path) == {"penalty", "mean_features", "loss", "error", "score", "score_error"}
+    assert max(path["penalty"]) > 100 * min(path["penalty"])
+    assert len({len(column) for column in path.values()}) == 1
+    assert path["score"][0] > path["score"][-1]
+
+
+@pytest.mark.parametrize("n", [2.3, 2.7])
+def test_features_at_counts_on_rows(selector, data, n):
+    X = data[0]
+    penalty = features_at(selector.fitted_, n, X)
+    more, fewer = (selector.select(X, penalty=p).sum(1).mean() for p in (penalty / 1.001, penalty * 1.001))
+    assert fewer <= n <= more
+
+
+def test_features_at_follows_the_path_without_rows(selector):
+    path = selector.path_
+    middle = (path["mean_features"][0] + path["mean_features"][-1]) / 2
+    assert min(path["penalty"]) < features_at(selector.fitted_, middle) < max(path["penalty"])
+    assert features_at(selector.fitted_, 100) == pytest.approx(path["penalty"][0], rel=1e-6)
+    assert features_at(selector.fitted_, 0) == pytest.approx(path["penalty"][-1], rel=1e-6)
+
+
+def test_mistakes(selector, data):
+    with pytest.raises(ValueError, match="number of features from 0"):
+        features_at(selector.fitted_, -1)
+    given = CopulaSelectorRegressor(penalty=0.01, max_epochs=2, random_state=0).fit(*data)
+    with pytest.raises(ValueError, match="knows one penalty"):
+        given.features_at(2)
+    without = CopulaSelectorRegressor(validation_fraction=0, max_epochs=2, random_state=0).fit(*data)
+    with pytest.raises(ValueError, match="pass some as X"):
+        without.features_at(2)
+    low, high = min(without.path_["penalty"]), max(without.path_["penalty"])
+    assert 0.999 * low <= without.features_at(2, data[0]) <= 1.001 * high
