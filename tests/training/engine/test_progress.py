@@ -90,7 +90,7 @@ def test_a_fit_takes_the_steps_that_it_planned(rows, holes, monkeypatch):
     quick(sklar.CopulaSelectorClassifier, **words).fit(X, toy_target(sklar.CopulaSelectorClassifier, value))
     ((done, total, last),) = seen
     assert done == pytest.approx(total)
-    assert last == (3 + 2 * (1 if not holes else 5 if rows < 600 else 2) - 1)
+    assert last == (4 + 2 * (1 if not holes else 5 if rows < 600 else 2) - 1)
 
 
 @pytest.mark.parametrize("file", [Terminal(), io.StringIO()], ids=["terminal", "log"])

@@ -7,6 +7,7 @@ import torch
 
 from sklar.model.gates import Gates
 from sklar.training.data import TrainingData
+from sklar.training.engine.run import Run
 from sklar.training.honest.rehearsal import _splits, rehearse
 from sklar.training.honest.settings import HonestSettings, PredictorSettings, Schedule, SelectorSettings
 from sklar.training.tasks import Task
@@ -36,7 +37,7 @@ def test_every_row_is_held_out_once(gates):
 
 @pytest.mark.parametrize("gates", [None, Gates.of(4, [0, 1, 2, 3, 3])])
 def test_what_decides_is_seen_and_what_was_tried_is_recorded(gates):
-    found = rehearse(data(300, gates=gates), Task(2), SETTINGS, 0, lambda: None)
+    found = rehearse(data(300, gates=gates), Task(2), SETTINGS, 0, Run())
     assert found.shows
     assert found.strength in SETTINGS.strengths
     assert [record["strength"] for record in found.tried] == list(SETTINGS.strengths)
@@ -46,7 +47,7 @@ def test_what_decides_is_seen_and_what_was_tried_is_recorded(gates):
 def test_noise_shows_nothing():
     """One draw: a false alarm in one of a hundred fresh seeds or so."""
     noise = data(200)._replace(y=torch.randint(2, (200,), generator=seeded(5)))
-    assert not rehearse(noise, Task(2), SETTINGS, 0, lambda: None).shows
+    assert not rehearse(noise, Task(2), SETTINGS, 0, Run()).shows
 
 
 def test_many_rows_one_strength_or_nothing_held_out_need_none():
@@ -55,4 +56,4 @@ def test_many_rows_one_strength_or_nothing_held_out_need_none():
         (replace(SETTINGS, strengths=(1.0,)), 200),
         (replace(SETTINGS, held_fraction=0.0), 200),
     ):
-        assert rehearse(data(n), Task(2), settings, 0, lambda: None) is None
+        assert rehearse(data(n), Task(2), settings, 0, Run()) is None

@@ -1,10 +1,13 @@
 """The union: weak features behind a switch are found, most irrelevant ones are not kept."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 
 from sklar.model.gates import Gates
+from sklar.training.engine.run import Run
 from sklar.training.honest.folds import deal
 from sklar.training.honest.predictors import FoldPredictors, random_masks
 from sklar.training.honest.screening import _best, gain_z, pair_z, residual_z, screen, union
@@ -173,7 +176,8 @@ def test_only_wide_tables_are_screened(least_width):
     x, y = switched(600)
     predictors, told = predictors_of(x, y, 60), []
     schedule = Schedule(settle_steps=5, least_width=least_width, most_width=20)
-    screened = screen(predictors, schedule, SETTINGS, None, lambda: told.append(1))
+    bar = SimpleNamespace(skip=lambda n: None, update=lambda: told.append(1))
+    screened = screen(predictors, schedule, SETTINGS, None, Run(bar))
     if least_width == 30:
         assert screened.predictors is predictors
         assert screened.columns.tolist() == [list(range(30))]

@@ -1,11 +1,13 @@
 """Pieces of the selector's training."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 from sklar.model.covariance import LowRank
+from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest import selector as selector_module
 from sklar.training.honest.selector import PenaltyRange, train_selector
@@ -71,16 +73,17 @@ def test_gates_sharpen_over_the_first_half(monkeypatch):
     monkeypatch.setattr(
         selector_module.SelectorTraining, "__init__", lambda self, *args: (made.append(self), init(self, *args))[1]
     )
+    bar = SimpleNamespace(skip=lambda n: None, update=lambda: seen.append(float(made[0].sharpness)))
     trained = train_selector(
         selector,
         predictors,
         at(-6),
         8,
         predictors.folds.n_train,
-        lambda: seen.append(float(made[0].sharpness)),
+        Run(bar),
         sharpest=2.0,
     )
-    assert seen == [1.0, 1.25, 1.5, 1.75, 2.0, 2.0, 2.0, 2.0]
+    assert seen[1:] == [1.0, 1.25, 1.5, 1.75, 2.0, 2.0, 2.0]  # a bar hears of a step before it is made
     assert (selector.sharpness, trained.sharpness) == (1.0, 2.0)
     training = training_of(selector, predictors)
     with torch.no_grad():
@@ -105,7 +108,7 @@ def test_a_second_thread_changes_nothing(k):
             selector, predictors = small_parts(SelectorSettings(hidden=8, k=k))
             with threads_for(4):
                 trained = train_selector(selector, predictors, at(-6), 20, predictors.folds.n_train)
-        assert (predictors.beside.pool is not None) == (n == 2)
+        assert predictors.beside.threaded == (n == 2)
         ends.append([*trained.network.parameters(), *predictors.judge.parameters()])
     assert all(torch.equal(a, b) for a, b in zip(*ends, strict=True))
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from sklar.training.engine.run import Run
 from sklar.training.honest.decisions import HeldOut
 from sklar.training.honest.settings import HonestSettings, Schedule
 from sklar.training.honest.strength import Candidate, joined, pool, preferred, shows_something, try_strengths
@@ -84,7 +85,7 @@ def test_every_problem_takes_its_own_candidate():
         selector.settings, predictors.settings, Schedule().scaled(0.005), strengths=(1.0, 0.1), penalty=0.01
     )
     grid = torch.full((2, 1), -4.0)
-    tried = try_strengths(selector, predictors, grid, settings, lambda: None)
+    tried = try_strengths(selector, predictors, grid, settings, Run())
     assert [one.strength for one in tried] == [1.0, 0.1]
     mixed, judges = joined(tried, [0, 1])
     for problem, best in enumerate((0, 1)):
