@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sklar.audit import EVALX_STEPS
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.paper.experiments.honest_stack import fit_honest_stack
+from sklar.selection_scores import EVALX_STEPS
 from sklar.training.engine.runtime import resolve_device
 from sklar.training.honest.evalx import evalx_outputs
 from sklar.training.tasks import Task

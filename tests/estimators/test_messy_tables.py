@@ -207,7 +207,7 @@ def test_what_has_several_targets_has_no_page_and_no_audit(tmp_path):
     labels = np.column_stack([y, X["flag"]]).astype(int)
     model = quick(sklar.CopulaSelectorClassifier, max_epochs=1).fit(X, labels)
     for given in (labels, y):
-        with pytest.raises(ValueError, match="one class or one value a row"):
+        with pytest.raises(ValueError, match="an audit takes one class, one value or one time"):
             model.audit(X, given, n_refits=0)
         with pytest.raises(ValueError, match="one class or one value a row"):
             model.report(X, given, tmp_path / "r.html", audit=False)

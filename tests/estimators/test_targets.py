@@ -192,8 +192,9 @@ def test_labels_must_be_zero_or_one():
         quick(sklar.CopulaSelectorClassifier, class_weight="balanced").fit(X, np.eye(10, dtype=int)[:, :2])
 
 
-def test_an_audit_says_what_it_cannot_do():
+def test_an_audit_of_times_takes_times():
     X, y = survival(60)
     model = quick(sklar.CopulaSelectorRegressor, loss="cox").fit(X, y)
-    with pytest.raises(ValueError, match="one class or one value a row"):
-        model.audit(X, y)
+    assert model.audit(X, y, n_refits=0).score_name == "concordance"
+    with pytest.raises(ValueError, match="one time \\(a structured array, for a model of times\\) a row"):
+        model.audit(X, y["days"])

@@ -34,7 +34,9 @@ def test_the_command_says_the_same(monkeypatch):
     from sklar.paper.experiments import runner
 
     made = []
-    monkeypatch.setattr(runner, "reproduce", lambda name, out, echo, jobs, **asked: made.append(Request(name, **asked)))
+    monkeypatch.setattr(
+        runner, "reproduce", lambda name, out, echo, jobs, dask, **asked: made.append(Request(name, **asked))
+    )
     request = Request(
         "table-nola", 2, "cpu", True, ("sklar",), ("digits",), (10,), {"n_trees": 3, "covariance": "full"}
     )
