@@ -27,13 +27,18 @@ def features_at(fitted: FittedModel, n: float, X: Any = None) -> float:
     if X is None:
         # more features for less: smallest first, as interpolation wants it, and never falling
         sizes = np.maximum.accumulate(np.array(fitted.path["mean_features"])[::-1])
-        return float(np.exp(np.interp(n, sizes, log_penalties[::-1])))
+        return _within(fitted, np.interp(n, sizes, log_penalties[::-1]))
     rows = fitted.read(X)
 
     def size(log_penalty: float) -> float:
         return float(fitted.at(penalty=float(np.exp(log_penalty))).masks(rows).sum() / rows.shape[0])
 
-    return float(np.exp(_crossing(size, float(log_penalties[0]), float(log_penalties[-1]), n)))
+    return _within(fitted, _crossing(size, float(log_penalties[0]), float(log_penalties[-1]), n))
+
+
+def _within(fitted: FittedModel, log_penalty: float) -> float:
+    """A penalty of the path, of which rounding makes no other."""
+    return float(np.clip(np.exp(log_penalty), min(fitted.path["penalty"]), max(fitted.path["penalty"])))
 
 
 def _crossing(falling: Callable[[float], float], low: float, high: float, level: float) -> float:

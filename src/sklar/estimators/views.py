@@ -40,7 +40,7 @@ class Views:
         >>> selector = CopulaSelectorRegressor(penalty=0.01, max_epochs=5, random_state=0).fit(X, X[:, 0] * 3)
         >>> explanation = selector.explain(X[7])
         >>> sorted(explanation.to_dict())[:3]
-        ['n_features', 'n_models', 'nearly']
+        ['hidden', 'kind', 'n_features']
         """
         return explain(self._fitted.at(penalty, k), row)
 

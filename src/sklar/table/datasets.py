@@ -43,5 +43,7 @@ def _files(path: str) -> list[str]:
     else:
         files = sorted(glob.glob(path, recursive=True))
     if not files:
-        raise TableError(f"{path}: no such file" if not Path(path).is_dir() else f"{path}: no Parquet or Arrow file")
+        if Path(path).is_dir():
+            raise TableError(f"{path}: no Parquet or Arrow file")
+        raise TableError(f"{path}: no such file; text for a table is the path of a Parquet or Arrow file or folder")
     return files
