@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 import sklar
 
@@ -26,6 +27,7 @@ def test_the_table_is_messy():
     assert {str(kind) for kind in table.dtypes} & {"object", "str", "string"}
 
 
+@pytest.mark.filterwarnings("ignore:column 'city'")  # 120 rows hold few of its cities
 def test_from_csv_to_result(tmp_path, capsys):
     selector = example().main(120, tmp_path)
     assert isinstance(selector, sklar.CopulaSelectorClassifier)

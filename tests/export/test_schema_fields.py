@@ -112,7 +112,7 @@ PATH = {"penalty": [0.1, 0.2], "loss": [1, 2], "error": [0, 0], "mean_features":
     [
         ("penalty", -1),
         ("penalty", None),
-        ("path", {"penalty": [1.0]}),
+        ("path", {"loss": [1.0]}),
         ("path", {**PATH, "loss": [1]}),
         ("path", {**PATH, "penalty": [0.1, 0]}),
         ("history", {}),
