@@ -96,7 +96,7 @@ def votes(seed, n=3000, d=60):
 
 @pytest.mark.parametrize(("agreeing", "persuades"), [(True, True), (False, False)])
 def test_picked_evidence_is_caught_and_a_fair_share_of_it_passes(agreeing, persuades):
-    """Five votes that agree with most of the 60, or five at random; in 50 draws of each none was wrong."""
+    """Five votes that agree with most of the 60, or five at random; in 30 draws of each none was wrong."""
     x, y = votes(0)
     agreement = x * np.sign(x.sum(axis=1, keepdims=True) + 0.5) if agreeing else np.zeros_like(x)
     order = agreement + 0.01 * np.random.default_rng(1).random(x.shape)
@@ -123,7 +123,7 @@ def test_times_are_audited():
 
 @pytest.mark.parametrize("hidden", [False, True])
 def test_a_switch_that_is_shown_passes_and_one_that_the_mask_tells_is_caught(hidden):
-    """Syn4's relevant features, with and without the switch; in 50 draws of each none was wrong."""
+    """Syn4's relevant features, with and without the switch; in 30 draws of each none was wrong."""
     x, y, relevant = sklar.datasets.make_synthetic("syn4", 3000, random_state=0)
     masks = np.array(relevant, dtype=bool)
     masks[:, 10] = not hidden

@@ -70,4 +70,6 @@ def test_no_worker_outlives_its_parent(tmp_path, how):
     said = parent.communicate(timeout=60)[1]
     assert until(lambda: not any(map(alive, workers)), 10)
     if how == "interrupted":
-        assert (parent.returncode, said) == (130, "interrupted\n")
+        assert parent.returncode == 130
+        assert said.startswith("interrupted\n")  # joblib's tracker may add that it cleaned up behind its workers
+        assert "Traceback" not in said
