@@ -9,9 +9,11 @@ import pytest
 
 import sklar
 from sklar.export.storage import ModelFileError, read_model, write_model
+from sklar.scale.serving.app import Limits, application
 from sklar.table.files import TableError, read_table
 from tests.cli.commands import assert_one_line_error, run
 from tests.helpers import PEAK, quick, run_python, toy_rows
+from tests.scale.serving.conftest import ask, serve  # noqa: F401, a fixture
 
 PAGE = Path(__file__).parent.parent / "SECURITY.md"
 TESTED = {}
@@ -201,3 +203,53 @@ def test_a_report_holds_values(tmp_path):
     model = quick(sklar.CopulaSelectorRegressor, forced=[0]).fit(X, value)
     page = model.report(X, value, tmp_path / "r.html", audit=False).read_text(encoding="utf-8")
     assert f"{X[0, 0]:.4g}" in page
+
+
+@says("Reading a checkpoint runs no code from it")
+def test_a_checkpoint_is_data(tmp_path):
+    X, value = toy_rows(60)
+    folder, marker = tmp_path / "run", tmp_path / "ran"
+    selector = quick(sklar.CopulaSelectorRegressor)
+    selector.fit(X, value, checkpoint=folder)
+    (folder / "loop-001.safetensors").write_bytes(f"cposix\nsystem\n(S'touch {marker}'\ntR.".encode())
+    with pytest.raises(sklar.CheckpointError, match="damaged"):
+        selector.fit(X, value, checkpoint=folder)
+    with pytest.raises(sklar.CheckpointError, match="another fit"):
+        selector.fit(X**3, value, checkpoint=folder)
+    assert not marker.exists()
+
+
+@says("A checkpoint holds weights and rows")
+def test_a_checkpoint_holds_rows():
+    """The rows that a ranker is asking about are part of its state."""
+    from tests.training.acquisition.test_fit import training
+
+    rows = training().episodes
+    assert rows.state["x"] is rows.x
+
+
+@pytest.fixture(scope="module")
+def server(request, model):
+    return request.getfixturevalue("serve")(sklar.load(model).fitted_, Limits(max_rows=3, max_body=500))
+
+
+@says("A request can ask and change nothing")
+def test_no_address_writes(model):
+    routes = application(sklar.load(model).fitted_, Limits()).routes
+    methods = {route.path: set(route.methods) for route in routes}
+    assert {"/predict", "/select", "/explain", "/health"} <= set(methods)
+    assert set().union(*methods.values()) <= {"GET", "HEAD", "POST"}
+    assert {path for path, allowed in methods.items() if "POST" in allowed} == {"/predict", "/select", "/explain"}
+
+
+@says("A body, or a table in it, beyond the limits is refused")
+def test_large_bodies_are_refused(server):
+    row = {f"x{j}": 0.5 for j in range(5)}
+    assert ask(server, "/predict", {"rows": [row] * 3}).status == 200
+    assert ask(server, "/predict", {"rows": [row] * 4}).status == 413
+    assert ask(server, "/predict", b" " * 501).status == 413
+
+
+@says("The server knows no users")
+def test_anyone_may_ask(server):
+    assert ask(server, "/health", authorization="nobody").status == 200
