@@ -144,3 +144,7 @@ def test_the_load_test(run_quick):
     output = run_quick("load_test")
     answered = re.search(r"\| /predict \| 4 \| any \| (\d+) \|", output)
     assert int(answered[1]) > 0
+
+
+def test_fits_side_by_side_against_one_after_the_other(run_quick):
+    assert re.search(r"2 fits: [\d.]+ s one after the other, [\d.]+ s together: [\d.]+x", run_quick("bench_many"))
