@@ -72,3 +72,9 @@ def test_labels_that_are_not_text_are_told_from_text():
 def test_an_arrow_integer_that_no_float_equals_names_its_column():
     with pytest.raises(ValueError, match="column 'big' holds numbers that float64 cannot"):
         adapt(pa.table({"big": [2**60 + 1, None]})).columns()
+
+
+def test_rows_of_lists_keep_numbers_beside_text():
+    taken = adapt([[1, "a"], [2, "b"]]).take(np.array([1]))
+    assert taken.tolist() == [[2, "b"]]
+    assert adapt(np.array([["a"], ["b"]])).dense().dtype.kind == "U"

@@ -107,8 +107,10 @@ class ArrayTable(Table):
         return self.dense()[rows]
 
     def dense(self) -> np.ndarray:
-        """The array."""
-        return np.asarray(self.native)
+        """The array; numbers beside text in lists stay numbers."""
+        values = np.asarray(self.native)
+        is_mixed = values.dtype.kind in "US" and not hasattr(self.native, "dtype")
+        return np.array(self.native, dtype=object) if is_mixed else values
 
 
 class SparseTable(Table):
