@@ -51,3 +51,9 @@ def test_cycles_come_round():
     np.testing.assert_allclose(week[0, [1, 4]], week[1, [1, 4]], atol=1e-12)
     assert not week[2].any()
     np.testing.assert_allclose((cycles(np.arange(9.0)) ** 2).sum(axis=1), 3)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2023-02-29"])
+def test_text_that_is_no_date_beside_dates_names_the_column(text):
+    with pytest.raises(ValueError, match="column 'when' mixes dates and other values"):
+        days_of("when", np.array([datetime.date(2020, 1, 1), text], dtype=object))

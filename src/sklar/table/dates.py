@@ -80,7 +80,7 @@ def _days(name: str, value: Any) -> float:
         return float(days_of(name, np.array([value]))[0])
     if type(value).__name__ == "Period":
         value = value.to_timestamp()
-    if isinstance(value, str):
+    if isinstance(value, str) and are_iso_dates([value]):
         value = datetime.datetime.fromisoformat(value)
     if isinstance(value, datetime.timedelta):
         return value / DAY
