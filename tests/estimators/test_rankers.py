@@ -52,7 +52,7 @@ def test_the_covariance_of_a_ranker_is_no_idle_word(ranker):
 
 
 def test_a_copy_takes_no_place_from_a_feature_that_adds_something():
-    """Three groups, of which the first has a copy, and three places: before, some rows showed the copy instead of x3."""
+    """Three causes, of which the first has a copy, and three places: the mean over all swaps gave some to the copy."""
     X, y, _, groups = make_redundant_values(1500, 6, (3.0, 1.5, 0.8), (1, 0, 0), random_state=0)
     ranked = sklar.CopulaRankerRegressor(k=3, max_epochs=200, random_state=0).fit(X, y).rank(X)
     found = [np.isin(ranked, group).any(axis=1).mean() for group in groups]

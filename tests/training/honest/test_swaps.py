@@ -27,8 +27,8 @@ def mean_loss(alpha, loadings, k, losses):
     alpha (d,), loadings (d, p); losses : set -> f. Given the factors xi, keys are independent.
     """
     root, own = normalised_loadings(loadings)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(24)
-    grid = torch.linspace(-8, 14, 1501, dtype=torch.float64)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(16)
+    grid = torch.linspace(-8, 14, 801, dtype=torch.float64)
     total = torch.zeros((), dtype=torch.float64)
     for point in itertools.product(range(len(nodes)), repeat=loadings.shape[1]):
         xi = torch.tensor([nodes[i] for i in point], dtype=torch.float64)
@@ -89,8 +89,7 @@ def test_slopes_are_the_derivative_in_the_mask(setup):
     torch.testing.assert_close(swaps.slopes(setup), expected)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-@pytest.mark.parametrize("strength", [0.0, 1.5], ids=["independent", "copula"])
+@pytest.mark.parametrize(("k", "strength"), [(2, 0.0), (1, 1.5), (3, 1.5)])
 def test_gradients_are_those_of_all_sets_enumerated(k, strength):
     """z-tests of 5 scores and 5 loadings from 40 batches: 6 errors (t, 39), false alarm below 1e-5 a case."""
     batches, n = 40, 2500
