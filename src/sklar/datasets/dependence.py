@@ -67,7 +67,7 @@ def make_redundant_in_part(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[int]]:
     """Substitutes for some rows, both needed for others: x7 repeats x2 where x10 < 0, and is free of it elsewhere.
 
-    The log-odds are 2 x2 + 2 x7 everywhere. Where x10 < 0 one of the two is enough, which x10 says.
+    The log-odds are 3 x2 where x10 < 0, and 2 x2 + 2 x7 elsewhere: of the rows with x10 < 0 x2 is enough.
 
     Parameters
     ----------
@@ -91,7 +91,8 @@ def make_redundant_in_part(
     X = _rows(rng, n_samples, n_features, SMALLEST_WIDTH)
     copies = X[:, PART_SWITCH] < 0
     X[copies, PARTNER] = _repeated(X[copies, CAUSE], X[copies, PARTNER], copy_correlation)
-    y = (rng.random(len(X)) < expit(2 * X[:, CAUSE] + 2 * X[:, PARTNER])).astype(np.int64)
+    log_odds = np.where(copies, 3 * X[:, CAUSE], 2 * X[:, CAUSE] + 2 * X[:, PARTNER])
+    y = (rng.random(len(X)) < expit(log_odds)).astype(np.int64)
     relevant = np.zeros(X.shape, dtype=bool)
     relevant[:, [CAUSE, PART_SWITCH]] = True
     relevant[:, PARTNER] = ~copies

@@ -106,6 +106,14 @@ class GateModel(nn.Module):
         """alpha: above 0 is more probable than not (binary), larger is better (top-k): (R, n, d)."""
         return self.gates(x).scores
 
+    def gate_scores(self, x: Tensor) -> Tensor:
+        """alpha of the gates alone, whatever else `scores` takes into account: (R, n, d)."""
+        return self.scores(x)
+
+    def shared(self) -> GateModel:
+        """The model with the dependence that all rows share."""
+        return self
+
     def sample(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
         """One mask a row, drawn from the copula; hard forward, relaxed backward: (*batch_shape, d)."""
         a = self.architecture

@@ -60,6 +60,7 @@ class Edge(NamedTuple):
     last: Tensor  # the gate shown with the lowest key, (R, n, 1): the threshold of all that are hidden
     first: Tensor  # the gate hidden with the highest, (R, n, 1): the threshold of all that are shown
     density: Tensor  # of each score at which its gate would change, given the other gates' keys, (R, n, d)
+    often: Tensor  # how large that density is in the mean, roughly and whatever was drawn, (R, n, d)
     latent: LatentEdge | None = None  # with a copula
 
 

@@ -31,6 +31,7 @@ from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.prices import Start, asked_elsewhere, train_counts, train_prices
 from sklar.training.honest.rehearsal import rehearse
 from sklar.training.honest.result import HonestFit
+from sklar.training.honest.row_part import learn_row_part
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.selector import PenaltyRange, train_selector
 from sklar.training.honest.settings import HonestSettings
@@ -128,11 +129,12 @@ def fit_honest(
         selector = train_selector(selector, predictors, last, schedule.final_steps, n_rows, run, sharpest)
 
         decisions = decide(selector, predictors, log_penalty, settings.decisions, sufficiency, shows)
+        row_part, decisions = learn_row_part(selector, predictors, log_penalty, decisions, settings.decisions)
         at_end = _records("final", selector, predictors, log_penalty, decisions)
         history = [[*tried[p], after_path[p], at_end[p]] for p in range(len(grid))]
         choices = [None if grid.shape[1] == 1 else choice for choice in choices]
         paths = [choice.path if choice else {} for choice in choices]
-        fit = HonestFit(screened, selector, decisions, log_penalty, choices, history, shows, paths)
+        fit = HonestFit(screened, selector, decisions, log_penalty, choices, history, shows, paths, row_part=row_part)
         if start is not None:
             return train_prices(start, fit, settings, sharpest, run)
         return train_counts(fit, settings, run) if elsewhere else fit

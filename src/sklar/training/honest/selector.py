@@ -245,11 +245,12 @@ class SelectorTraining:
         return swaps.differences(drawn.trial, edge, free, self.settings.flips, self.generator)
 
     def swap_gradient(self, drawn: Drawn, change: Tensor) -> Tensor:
-        """The gradient of the scores: (P F, b, d)."""
+        """The natural gradient of the scores, over how often keys are at their thresholds: (P F, b, d)."""
         alpha, edge, k = drawn.alpha, drawn.trial.draw.edge, drawn.k
         assert edge is not None
         assert k is not None
-        return inward_only(change * edge.density, alpha, swaps.bound_for(k, alpha.shape[-1], self.settings.score_bound))
+        bound = swaps.bound_for(k, alpha.shape[-1], self.settings.score_bound)
+        return inward_only(change * (edge.density / edge.often), alpha, bound)
 
     @torch.no_grad()
     def _noise(self, x: Tensor) -> draws.Noise | Tensor:

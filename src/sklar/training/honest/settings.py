@@ -58,6 +58,17 @@ class PersuasionSettings:
 
 
 @dataclass(frozen=True)
+class RowPartSettings:
+    """How the row's part of the correlation learns (see `row_part`)."""
+
+    hidden: int = 16
+    steps: int = 600
+    learning_rate: float = 1e-2
+    weight_decay: float = 0.01
+    sparsity: float = 2.0  # group lasso on the inputs, times the noise of the rows: a switch, not a blur of many
+
+
+@dataclass(frozen=True)
 class SelectorSettings:
     """How the selector learns, and the gates that it scores."""
 
@@ -80,6 +91,7 @@ class SelectorSettings:
     n_factors: int = 8  # of L, for "low-rank"
     correlation_rate: float = 1e-2  # learning rate of L
     pull: Pull = field(default_factory=Pull)  # of the correlation, to 0
+    row_part: RowPartSettings = field(default_factory=RowPartSettings)
     max_excess: float | None = None  # what choices of k features may say beyond the values; None: anything
     persuasion: PersuasionSettings = field(default_factory=PersuasionSettings)
     k: int | None = None  # exactly so many features per row
@@ -171,6 +183,8 @@ class DecisionSettings:
     # came to 4 at times (regularised predictors share between copies), a needed feature is worth ten and more.
     clearly_worse: float = 6.0
     excluding: float = -0.5  # gates of a lower correlation exclude each other
+    least_contested: float = 0.01  # share of rows that get both of such a pair, from which on rows have their own say
+    better_by_rows: float = 2.0  # standard errors by which that must be better than one for all
     few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
     # Level of the test that says whether anything can be shown. What it tests was chosen from eight, so of tables of
     # pure noise more than this share pass: it was lowered from 0.02, with which 5 of 48 did (300 x 200).

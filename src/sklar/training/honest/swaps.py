@@ -32,6 +32,8 @@ from sklar.model.gates import sum_by_gate
 from sklar.training.honest.draws import Draw, Edge, LatentEdge, Noise, Trial, random_features
 
 FARTHEST = (-5.0, 30.0)  # thresholds less scores: beyond, no float32 density of a Gumbel is above 0, or one that counts
+OTHER_ROWS = 4  # whose thresholds say how often a key is at its own
+SELDOM = 0.04  # a key counts as being at its threshold at least so often: the largest density is 9 times as large
 WITHIN = 1e-7  # of 0 and 1, uniforms are not looked at: they are latents of 5 deviations
 
 
@@ -50,14 +52,30 @@ def edge_of(scores: Tensor, keys: Tensor, shown: Tensor, noise: Noise | Tensor) 
     """Where gates `shown` (R, n, d) by their keys would change."""
     lowest, last = keys.masked_fill(~shown, torch.inf).min(-1, keepdim=True)
     highest, first = keys.masked_fill(shown, -torch.inf).max(-1, keepdim=True)
-    rate = (scores - torch.where(shown, highest, lowest)).clamp(-FARTHEST[1], -FARTHEST[0]).exp_()
-    density = rate * (-rate).exp()  # of a Gumbel: P(g < t) = exp(-exp(-t))
+    rate = _rate(scores, torch.where(shown, highest, lowest))
+    density = rate * (-rate).exp()
+    often = _often(scores, (lowest + highest) / 2)
     if not isinstance(noise, Noise):
-        return Edge(last, first, density)
+        return Edge(last, first, density, often)
     at = _normal_quantile((-rate).exp_())
     own_part = (at - noise.factors @ noise.root.mT) / noise.own
     of_latent = _normal_density(own_part) / noise.own
-    return Edge(last, first, density * of_latent / _normal_density(at), LatentEdge(at, of_latent, noise.factors))
+    latent = LatentEdge(at, of_latent, noise.factors)
+    return Edge(last, first, density * of_latent / _normal_density(at), often, latent)
+
+
+def _rate(scores: Tensor, thresholds: Tensor) -> Tensor:
+    """exp(alpha - T): a key is above T with probability 1 - exp(-rate), and has the density rate exp(-rate) there."""
+    return (scores - thresholds).clamp_(-FARTHEST[1], -FARTHEST[0]).exp_()
+
+
+def _often(scores: Tensor, edges: Tensor) -> Tensor:
+    """How often each key is at its threshold, the mean density at the edges (R, n, 1) of other rows: (R, n, d).
+
+    Being of other rows, it is no function of a row's own draw.
+    """
+    rates = [_rate(scores, edges.roll(by, 1)) for by in range(1, OTHER_ROWS + 1)]
+    return torch.stack([rate * (-rate).exp() for rate in rates]).mean(0).clamp_min_(SELDOM)
 
 
 def _normal_quantile(uniform: Tensor) -> Tensor:
