@@ -47,7 +47,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         "stg": {"iterations": 1000},
         "cae": {"iterations": 1000, "tries": 2},
         "realx": {"iterations": 2000, "warmup": 700},
-        "gdfs": {"iterations": 800, "warmup": 500},
+        **{name: {"iterations": 4000, "warmup": 2000, "batch_size": 500} for name in ("gdfs", "dime")},
         "nola": {"penalty": 0.003, "max_epochs": 150},
     },
     "quick": {
@@ -56,6 +56,7 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         "cae": {"iterations": 20, "tries": 1},
         "realx": {"iterations": 20, "warmup": 5},
         "gdfs": {"iterations": 20, "warmup": 5},
+        "dime": {"iterations": 20, "warmup": 5},
         "nola": {"penalty": 0.003, "max_epochs": 3},
         "treeshap": {"n_trees": 20},
         "tree": {"n_trees": 20},

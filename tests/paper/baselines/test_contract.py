@@ -40,7 +40,12 @@ class TestRealX(NetworkContract):
 
 class TestGreedyDynamicSelection(NetworkContract):
     name = "gdfs"
-    quick = {**TINY, "k": 2, "warmup": 4, "policy_hidden": 8, "predictor_hidden": 8}
+    quick = {**TINY, "k": 2, "warmup": 4, "policy_hidden": 8, "predictor_hidden": 8, "n_temperatures": 2}
+
+
+class TestDime(NetworkContract):
+    name = "dime"
+    quick = {**TINY, "k": 2, "warmup": 4, "hidden": 8, "n_levels": 2}
 
 
 class TestLime(NetworkContract):

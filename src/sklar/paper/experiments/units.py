@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sklar.paper.experiments.specs import Method, Params, Spec
+from sklar.paper.experiments.methods import Method, Params
+from sklar.paper.experiments.specs import Spec
 
 # Data sets side by side in one training: as many as fit a GPU, and as may be lost when a run is killed.
 STACK = {"cuda": 60, "cpu": 1}
 # Baselines whose training takes a stack of data sets.
-STACKED_BASELINES = ("invase", "l2x", "stg", "cae", "gdfs")
+STACKED_BASELINES = ("invase", "l2x", "stg", "cae", "gdfs", "dime")
 
 
 @dataclass(frozen=True)
