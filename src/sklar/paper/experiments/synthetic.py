@@ -41,7 +41,7 @@ def measure_synthetic(unit: Unit, device: torch.device) -> list[Measured]:
     if unit.method.engine == "honest":
         stack = fit_honest_stack(data, unit.params, device, seed)
     else:
-        stack = fit_joint_stack(data, unit.params, device, seed, families=[cell.dataset for cell in unit.cells])
+        stack = fit_joint_stack(data, unit.params, device, seed)
     results = []
     for p, (cell, (X, y, relevant)) in enumerate(zip(unit.cells, test, strict=True)):
         answers = stack.answers(p, X, y)
