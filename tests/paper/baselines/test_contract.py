@@ -48,18 +48,18 @@ class TestDime(NetworkContract):
     quick = {**TINY, "k": 2, "warmup": 4, "hidden": 8, "n_levels": 2}
 
 
-class TestLime(NetworkContract):
+class TestLime(BaselineContract):
     name = "lime"
     package = "lime"
     n_asked = 4
-    quick = {**TINY, "predictor_hidden": 8, "n_perturbations": 20}
+    quick = {"n_trees": 3, "n_perturbations": 20}
 
 
-class TestShap(NetworkContract):
+class TestShap(BaselineContract):
     name = "shap"
     package = "shap"
     n_asked = 4
-    quick = {**TINY, "predictor_hidden": 8, "n_permutations": 1, "n_background": 5}
+    quick = {"n_trees": 3, "n_permutations": 1, "n_background": 5}
 
 
 class TestGradientShap(NetworkContract):

@@ -146,7 +146,7 @@ def _fitted(unit: Unit, splits: list[Split], seeds: list[int], most_features: in
     """One fitted baseline per seed."""
     name, params = unit.method.name, unit.params
     baseline, most_rows = REGISTRY[name], CPU_ROWS.get(name)
-    if name in PREDICTS_FROM_K:
+    if name in (*PREDICTS_FROM_K, "stg"):
         params["k"] = most_features
     if "device" in baseline().get_params(deep=False):
         params["device"] = device.type

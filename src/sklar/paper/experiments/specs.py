@@ -14,13 +14,14 @@ from sklar.paper.experiments.methods import (
     IMAGE_BASELINES,
     IMAGES_NOLA,
     INVASE,
+    INVASE_WIDE,
     JOINT,
     JOINT_NOLA,
     LOW_RANK,
+    OTHER_BASELINES,
     OURS,
     OURS_IMAGES,
     OURS_NOLA,
-    SYNTHETIC_BASELINES,
     Method,
 )
 from sklar.training.honest.judge import JudgeSettings
@@ -87,18 +88,21 @@ def _figure(name: str, title: str, methods: tuple[Method, ...], datasets: tuple[
 
 
 OUR_METHODS = (OURS, OURS_NOLA, JOINT)
+NARROW, WIDE = ((*OUR_METHODS, invase, *OTHER_BASELINES) for invase in (INVASE, INVASE_WIDE))
 SPECS = {
     spec.name: spec
     for spec in (
-        _synthetic("table-11d", "Syn1-6, 11 features", "d=11", 11, 0.0, OUR_METHODS + SYNTHETIC_BASELINES),
-        _synthetic("table-100d", "Syn1-6, 100 features", "d=100", 100, 0.0, OUR_METHODS + SYNTHETIC_BASELINES),
+        _synthetic("table-11d", "Syn1-6, 11 features", "d=11", 11, 0.0, NARROW),
+        _synthetic(
+            "table-100d", "Syn1-6, 100 features", "d=100", 100, 0.0, (*OUR_METHODS, INVASE_WIDE, *OTHER_BASELINES)
+        ),
         _synthetic(
             "table-correlated",
             "Syn1-6, 100 features, correlation 0.5^|i-j|",
             "d=100 correlated",
             100,
             0.5,
-            (*OUR_METHODS, JOINT_NOLA, INVASE, SYNTHETIC_BASELINES[-1]),
+            (*OUR_METHODS, JOINT_NOLA, INVASE_WIDE, OTHER_BASELINES[-1]),
         ),
         _real(
             "figure-accuracy",
