@@ -36,6 +36,11 @@ class PenaltyRange(NamedTuple):
     low: Tensor  # (P,)
     high: Tensor
 
+    @classmethod
+    def along(cls, grid: Tensor) -> PenaltyRange:
+        """From the least to the largest of a path of log-penalties (P, G)."""
+        return cls(grid[:, 0], grid[:, -1])
+
 
 def train_selector(
     selector: Selector,
