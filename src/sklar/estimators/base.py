@@ -21,6 +21,7 @@ from sklar.estimators.prediction import chosen_predictor, with_predictor
 from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.estimators.views import Views
+from sklar.explain import one_row
 from sklar.export.plain import plain_parameters
 from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
@@ -149,12 +150,13 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         return ask(self._fitted.at(penalty, k), "selected_values", X)
 
     def correlation(self, X: Any) -> Any:
-        """The learned correlation R of the gates, averaged over the rows of X: (d, d).
+        """The learned correlation R of the gates, averaged over the rows of X, or of one row: (d, d).
 
-        With the honest objective R < 0 says that two features are interchangeable, R > 0 that they work together, and
-        all rows share one R.
+        With the honest objective R < 0 says that gates exclude each other, R > 0 that they open together. All rows
+        share one R, unless features stand for each other in some rows alone; joint training gives every row its own.
         """
         fitted = self._fitted
+        X = one_row(fitted, X) if len(getattr(X, "shape", (0, 0))) == 1 else X
         return fitted.like(X, fitted.correlation(fitted.read(X)), per_row=False)
 
     def interchangeable(self, threshold: float = 0.5, X: Any = None) -> list[list[str]]:
