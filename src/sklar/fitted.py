@@ -21,6 +21,7 @@ from sklar.model.few_rows import MOST_ROWS, FewRows
 from sklar.model.row_blocks import RowAnswers, row_blocks
 from sklar.model.selection import GateModel
 from sklar.model.topk_mask import ranking
+from sklar.predictor.answers import UserPredictor
 from sklar.table.adapter import adapt
 from sklar.table.schema import Schema
 from sklar.table.sparse import where_selected
@@ -58,6 +59,7 @@ class FittedModel:
     history: list[Record]
     device: str = "auto"
     priced: GateModel | None = None  # what answers at other penalties
+    predictor: UserPredictor | None = None  # what predicts instead of the networks
     missing_cells: tuple[str, ...] = ()  # what a CSV had in place of missing values, besides empty cells
 
     @property
@@ -199,11 +201,18 @@ class FittedModel:
     # Predictions.
 
     def outputs(self, rows: Any) -> np.ndarray:
-        """What the network says from the selected features: logits or values, (n, out)."""
+        """What is predicted from the selected features: logits or values, (n, out)."""
         if (few := self._few_rows(rows)) is not None:
             x = self.schema.inputs(rows)
-            return few.output(x, few.mask(x))
-        return self._map(rows, lambda network, x: network.output(x, network.mask(x).to(x.dtype)))
+            return (few.output if self.predictor is None else self.predictor.outputs)(x, few.mask(x))
+        return self._map(rows, lambda network, x: self.output_of(network, x, network.mask(x).to(x.dtype)))
+
+    def output_of(self, network: GateModel, x: Tensor, mask: Tensor) -> Tensor:
+        """What is predicted from the gates that a mask (1, b, w) opens, by the network or the user's predictor.
+
+        `network` and its inputs x (1, b, D) are as `blocks` gives them; (1, b, out).
+        """
+        return network.output(x, mask) if self.predictor is None else self.predictor(x, mask)
 
     def predictions(self, rows: Any) -> np.ndarray:
         """Classes or values from the selected features alone: (n,) or (n, targets)."""

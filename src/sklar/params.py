@@ -12,12 +12,13 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
 
 __all__ = [
     "Constraints",
     "Count",
     "DeclaredParams",
+    "HasMethods",
     "Interval",
     "NonNegative",
     "Positive",

@@ -59,6 +59,8 @@ def write_onnx(fitted: FittedModel, path: str | PathLike[str]) -> None:
 def refuse_what_does_not_fit(fitted: FittedModel) -> None:
     """Raise for a model whose answers the graph could not equal."""
     a, kind = fitted.network.architecture, fitted.target.kind
+    if fitted.predictor is not None:
+        raise ValueError(f"to_onnx writes networks; this model predicts by {fitted.predictor.name}: fit without it")
     if not fitted.schema.encoding.is_plain:
         raise ValueError("to_onnx takes tables of numbers; this model has text columns, dates or missing values")
     present = [name for name in ("gate_of_input", "forced", "min_features") if getattr(a, name)]

@@ -63,7 +63,7 @@ def train_prices(start: Start, fit: HonestFit, settings: HonestSettings, sharpes
     predictors, schedule = start.predictors, settings.schedule
     folds = predictors.folds
     grid = widened(start.grid, schedule.more_penalties, loss_of_nothing(predictors).clamp_min(1e-12).log())
-    everywhere = PenaltyRange(grid[:, 0], grid[:, -1])
+    everywhere = PenaltyRange.along(grid)
     selector = train_selector(start.selector, predictors, everywhere, schedule.wide_steps, folds.n_train, run, sharpest)
     sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
     decisions = decide(selector, predictors, fit.log_penalty, settings.decisions, sufficiency, fit.shows)

@@ -93,13 +93,14 @@ class Schedule:
     # The steps: measured on other draws of 24 cells, docs/method.md.
     warm_steps: int = 1000
     settle_steps: int = 400  # of the predictors, after screening
-    path_steps: int = 700
+    trial_steps: int = 350  # along the path with each strength, and
+    path_steps: int = 350  # on with those that may be the right one
     final_steps: int = 1500
     # In standard deviations of the loss. Larger ones gave up true features that matter little to most rows.
     penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)
     # A second selector goes on to two orders of magnitude, for questions at other penalties: by so many factors of 2.
     more_penalties: int = 4
-    wide_steps: int = 1000  # of its training, and of a second ranker's, which is told how many features to give
+    wide_steps: int = 400  # of its training, and of a second ranker's, which is told how many features to give
     most_counts: int = 8  # numbers of features at which that ranker is compared with the fitted one
     least_unit: float = 0.1  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
@@ -144,7 +145,13 @@ class Schedule:
         return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
 
 
-STEPS = ("warm_steps", "settle_steps", "path_steps", "final_steps")  # of a fit itself; `wide_steps` are beside it
+STEPS = (
+    "warm_steps",
+    "settle_steps",
+    "trial_steps",
+    "path_steps",
+    "final_steps",
+)  # of a fit itself; `wide_steps` are beside it
 
 
 @dataclass(frozen=True)
@@ -234,10 +241,11 @@ class HonestSettings:
         schedule, tried, splits = self.schedule, len(self.strengths), self.schedule.splits_for(n_rows)
         settle = schedule.settle_steps if gates.n > schedule.screened_to(self.selector.k) else 0
 
-        def parts(paths: int, cost: float, what: str) -> list[Part]:
+        def parts(tried: int, cost: float, what: str) -> list[Part]:
+            path = tried * (schedule.trial_steps + schedule.path_steps)
             return [
                 Part(f"predictors{what}", schedule.warm_steps + settle, cost),
-                Part(f"selector{what}", paths * schedule.path_steps, cost * SELECTOR_COST),
+                Part(f"selector{what}", path, cost * SELECTOR_COST),
             ]
 
         rehearsals: list[Part] = []
@@ -249,7 +257,12 @@ class HonestSettings:
         final = Part("selector, all rows", schedule.final_steps, n_models * SELECTOR_COST)
         asked = self.penalty == "auto" if self.selector.k is None else self.selector.k > 1
         others = [Part("selector, other prices", schedule.wide_steps, n_models * SELECTOR_COST)]
-        return [*rehearsals, *parts(tried, n_models, ""), final, *(others if self.any_penalty and asked else [])]
+        return [
+            *rehearsals,
+            *parts(tried, n_models, ""),
+            final,
+            *(others if self.any_penalty and asked else []),
+        ]
 
     def steps_for(self, n_rows: int, gates: Gates) -> int:
         """The steps that a fit takes, those of each strength and split together."""
