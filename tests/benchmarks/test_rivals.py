@@ -69,7 +69,9 @@ def test_stacks_can_be_smaller(rivals):
     assert [row["side_by_side"] for row in rows] == [3, 3, 3, 1]
 
 
-@pytest.mark.parametrize("name", ["invase", "invase-minus", "l2x", "stg", "cae", "realx", "gdfs"])
+@pytest.mark.parametrize(
+    "name", ["invase", "invase-minus", "l2x", "stg", "cae", "realx", "gdfs", "dime", "suwr", "tabnet"]
+)
 def test_every_network_that_predicts_from_its_mask_stacks(rivals, name):
     (row, _) = rivals.main(["--quick", "--datasets", "syn4", "--seeds", "2", "--methods", name, "--stack", "2"])
     assert row["side_by_side"] == 2
