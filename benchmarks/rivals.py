@@ -38,8 +38,8 @@ from rival_tables import tables
 
 Rows = tuple[np.ndarray, np.ndarray]  # a table and its target
 
-# Parameters by preset. "full" is every class's default, its authors' settings, and a price chosen on held-out rows where
-# none is published for these data; INVASE and L2X have those of `sklar reproduce`. "one-core" trains for less long.
+# Parameters by preset. "full" is every class's default, its authors' settings, and a price chosen on held-out rows
+# where none is published for these data; INVASE and L2X have those of `sklar reproduce`. "one-core" trains less long.
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "full": {
         **{name: {"penalty": "auto"} for name in ("invase-minus", "stg", "realx", "lspin", "llspin")},
