@@ -115,7 +115,7 @@ Means over 1 seed, 10,000 test rows; `lime`: 1 seed, 200 test rows; `tree`: 2 se
 
 `stg`: on cuda, 18 fits side by side, 1.5 s by the clock a fit.
 
-| d = 11 | Syn1 | Syn2 | Syn3 | Syn4 | Syn5 | Syn6 | fit, CPU s | select, ms a row |
+| d = 11 | Syn1 | Syn2 | Syn3 | Syn4 | Syn5 | Syn6 | fit, CPU s | select, ms per row |
 |---|---|---|---|---|---|---|---|---|
 | `stg` | | | | 60.0 | | | 2.0 | 0.5000 |
 | `lime` | | | | 60.0 | | | 2.0 | 0.5000 |
