@@ -19,7 +19,8 @@ from sklar.predictor.masks import teaching_masks
 from sklar.predictor.trees import together
 
 WANTED_ROWS = 25_000  # of each fold's model, copies and all; fewer for more classes, each of which has its trees
-ROUNDS_AT_ONCE, MOST_ROUNDS = 25, 200
+ROUNDS_AT_ONCE, MOST_ROUNDS = 25, 200  # fewer at once for more classes
+FEWEST_AT_ONCE = 10
 # `warm_start` makes more trees of a model that has some. No early stopping: the rows that it would hold out are copies
 # of rows that it learns from.
 SETTINGS: dict[str, Any] = {"learning_rate": 0.2, "max_leaf_nodes": 63, "early_stopping": False, "warm_start": True}
@@ -69,10 +70,11 @@ def _one_output(
 
 def _best_round(parts: list[FoldTrees]) -> int:
     """After how many rounds the rows of each fold are predicted best by its own trees: at most as many as needed."""
-    rounds = ROUNDS_AT_ONCE
+    step = max(FEWEST_AT_ONCE, round(ROUNDS_AT_ONCE / parts[0].size ** 0.5))
+    rounds = step
     losses = sum(part.losses(rounds) for part in parts)
-    while rounds < MOST_ROUNDS and int(np.argmin(losses)) >= rounds - ROUNDS_AT_ONCE:  # the last ones still helped
-        rounds += ROUNDS_AT_ONCE
+    while rounds < MOST_ROUNDS and int(np.argmin(losses)) >= rounds - step:  # the last ones still helped
+        rounds += step
         losses = sum(part.losses(rounds) for part in parts)
     return int(np.argmin(losses)) + 1
 
@@ -84,11 +86,11 @@ class FoldTrees:
         self.lesson, self.output = lesson, output
         self.shown = lesson.inputs.hidden(lesson.values[judged.rows], judged.masks)
         self.judged = lesson.target(judged.rows, output)
+        self.size = max(1.0, lesson.n_classes / 2)  # trees of a round, in those of two classes
 
     def take(self, rows: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> None:
         """Take the rows to learn from, each some times, shown by masks that are dealt to them."""
-        wanted = int(WANTED_ROWS / max(1.0, self.lesson.n_classes / 2))
-        rows = taught_rows(rows, self.lesson, wanted, rng)
+        rows = taught_rows(rows, self.lesson, int(WANTED_ROWS / self.size), rng)
         self.x = self.lesson.inputs.hidden(self.lesson.values[rows], teaching_masks(masks, len(rows), rng))
         self.y, self.weights = self.lesson.target(rows, self.output), self.lesson.weights(rows)
         self.model = boosted_trees(self.lesson.kind, int(rng.integers(2**31)))
