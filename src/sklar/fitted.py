@@ -18,6 +18,7 @@ from torch import Tensor
 
 from sklar.asked import at_penalty, told_k
 from sklar.model.few_rows import MOST_ROWS, FewRows
+from sklar.model.honest_model import HonestModel
 from sklar.model.row_blocks import RowAnswers, row_blocks
 from sklar.model.selection import GateModel
 from sklar.model.topk_mask import ranking
@@ -129,7 +130,7 @@ class FittedModel:
         does not depend on the others.
         """
         if self.k is None:
-            return self._per_column(rows, lambda network, x: torch.sigmoid(network.scores(x)))
+            return self._per_column(rows, lambda network, x: torch.sigmoid(network.gate_scores(x)))
         return self._per_column(rows, self._share_of_draws, self._loadings_per_row())
 
     def votes(self, rows: Any) -> Any:
@@ -176,12 +177,13 @@ class FittedModel:
     def correlation(self, rows: Any = None) -> np.ndarray:
         """R of the gates, averaged over rows: (d, d); 1 inside a group, 0 for columns that are not read.
 
-        Without rows it is the one that all rows share; joint training gives every row its own.
+        Without rows it is the part that all rows share; joint training gives every row its own.
         """
         if rows is None:
             if self.objective == "joint":
                 raise ValueError("with objective='joint' every row has its own correlation: pass X")
             rows = self.schema.encoding.scaling.centre[np.newaxis]
+            return replace(self, network=self.network.shared()).correlation(rows)
         columns, gates = self.schema.columns, self.schema.gates
         result = np.eye(self.schema.n_columns)
         result[np.ix_(columns, columns)] = self._gate_correlation(rows)[np.ix_(gates, gates)]
@@ -288,4 +290,6 @@ class FittedModel:
 
     def _loadings_per_row(self) -> int:
         """Entries of L and sigma for one row; none where all rows share L."""
-        return sum(value.shape[-1] for name, value in self.network.named_parameters() if name.endswith(COPULA_HEAD))
+        heads = sum(value.shape[-1] for name, value in self.network.named_parameters() if name.endswith(COPULA_HEAD))
+        parts = [m for m in self.network.modules() if isinstance(m, HonestModel) and m.row_factors is not None]
+        return heads + sum(part.loadings.numel() for part in parts)
