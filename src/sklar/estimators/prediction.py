@@ -81,7 +81,8 @@ def _out_of_fold(fitted: FittedModel, x: np.ndarray, masks: np.ndarray, folds: n
     """What networks say of rows (n, D) shown by masks (n, d) that they did not learn from: (n, out)."""
     answers, device = RowAnswers(len(x)), torch.device("cpu")
     widest = 4 * fitted.network.architecture.predict_hidden
-    for part, network, inputs in row_blocks(fitted.network, len(x), lambda rows: x[rows].astype(float), device, widest):
+    model: Any = fitted.network  # one with folds
+    for part, network, inputs in row_blocks(model, len(x), lambda rows: x[rows].astype(float), device, widest):
         shown, fold = torch.from_numpy(masks[part]).to(inputs.dtype)[None], torch.from_numpy(folds[:, part])
         answers.put(part, network.out_of_fold(inputs, shown, fold))
     return torch.from_numpy(answers.values)

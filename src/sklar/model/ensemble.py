@@ -158,14 +158,14 @@ class EnsembleModel(GateModel):
         return mean_output(torch.cat(outputs), self.architecture)
 
     def out_of_fold(self, x: Tensor, mask: Tensor, folds: Tensor) -> Tensor:
-        """See `GateModel.out_of_fold`."""
+        """The same by predictors that did not learn from the rows, whose folds (models, n) in training are given."""
         outputs = [
             member.out_of_fold(x[..., inputs], mask[..., gates], folds[i : i + 1])
             for i, (member, inputs, gates) in enumerate(self._views())
         ]
         return mean_output(torch.cat(outputs), self.architecture)
 
-    def _views(self) -> list[tuple[GateModel, list[int], list[int]]]:
+    def _views(self) -> list[tuple[Any, list[int], list[int]]]:
         """The members with the inputs and the gates that each reads."""
         pairs = zip(self._readers(), self.architecture.columns, strict=True)
         return [(member, inputs, list(gates)) for (member, inputs), gates in pairs]

@@ -116,7 +116,7 @@ class HonestModel(GateModel):
         return mean_output(self._by_fold(x, mask), self.architecture)
 
     def out_of_fold(self, x: Tensor, mask: Tensor, folds: Tensor) -> Tensor:
-        """See `GateModel.out_of_fold`: what the predictor of a row's own fold says."""
+        """The same by predictors that did not learn from the rows, whose folds (1, n) in training are given."""
         outputs = self._by_fold(x, mask)
         return outputs.gather(0, folds.unsqueeze(-1).expand(-1, -1, outputs.shape[-1]))
 

@@ -102,10 +102,6 @@ class GateModel(nn.Module):
         """What is predicted from the selected features alone: (R, n, out)."""
         raise NotImplementedError
 
-    def out_of_fold(self, x: Tensor, mask: Tensor, folds: Tensor) -> Tensor:
-        """The same by predictors that did not learn from the rows, which `folds` (models, n) of training say."""
-        raise NotImplementedError
-
     def scores(self, x: Tensor) -> Tensor:
         """alpha: above 0 is more probable than not (binary), larger is better (top-k): (R, n, d)."""
         return self.gates(x).scores
