@@ -17,7 +17,7 @@ from sklar.audit import AuditReport, audit
 from sklar.estimators.answers import ask
 from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
-from sklar.estimators.prediction import chosen_predictor, with_predictor
+from sklar.estimators.prediction import require_predictor, with_predictor
 from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.estimators.views import Views
@@ -82,7 +82,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         schema = Schema.of(table, params, encoding)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
-        predictor = chosen_predictor(self.predictor, encoded)
+        require_predictor(self.predictor, encoded)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
         seed = spawn_seeds(self.random_state, 1)[0]
         with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
@@ -99,9 +99,8 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
             device=self.device,
             priced=None if trained.priced is None else trained.priced.cpu().double().eval(),
         )
-        if predictor is not None:
-            fitted = with_predictor(fitted, predictor, table.rows, encoded, kept.seed if kept else seed)
-        return self._adopt(fitted)
+        own_seed = kept.seed if kept else seed
+        return self._adopt(with_predictor(fitted, self.predictor, table.rows, encoded, trained.folds, own_seed))
 
     def select(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out.
