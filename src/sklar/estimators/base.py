@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklar.audit import AuditReport, audit
 from sklar.estimators.answers import ask
+from sklar.estimators.dask_training import Work, cluster_of, train_on
 from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
 from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
@@ -82,8 +83,13 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         encoded = self._encode_target(table.y, table.weight)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
         seed = spawn_seeds(self.random_state, 1)[0]
-        with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
-            trained = self._training()(params, data, encoded.task, k, kept.seed if kept else seed, kept)
+        train = self._training()
+        client = cluster_of(X, self.n_models) if checkpoint is None and train is train_honest else None
+        if client is not None:
+            trained = train_on(client, Work(params, data, encoded.task, k), seed)
+        else:
+            with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
+                trained = train(params, data, encoded.task, k, kept.seed if kept else seed, kept)
         require_finite_weights(trained.model)
         fitted = FittedModel(
             objective=self.objective,

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from sklar.model.blocks import correlated_blocks
 from sklar.model.normalise import normalised_loadings
+from sklar.training.engine.team import ALONE, Team
 from sklar.training.honest.settings import Pull
 
 
@@ -58,8 +59,10 @@ class GateCorrelation(nn.Module):
         return linked.bool() & ~itself
 
     @torch.no_grad()
-    def learn(self, pairs: Tensor, mixed: Tensor) -> None:
+    def learn(self, pairs: Tensor, mixed: Tensor, team: Team = ALONE) -> None:
         """Put one step's gradient on the loadings, for a pair of features per row and its mixed difference.
+
+        Rows are those of all processes of the team.
 
         pairs : (P F, n, 2)
         mixed : (P F, n)
@@ -69,6 +72,8 @@ class GateCorrelation(nn.Module):
         mixed = mixed.reshape(problems, -1)
         total = mixed.new_zeros(problems, d * d).scatter_add_(1, cell, mixed)
         count = torch.zeros_like(total).scatter_add_(1, cell, torch.ones_like(mixed))
+        if team.size > 1:
+            total, count = team.sum(torch.stack([total, count])).unbind()
         mean = (total / count.clamp_min_(1)).view(problems, d, d)
         root, own = normalised_loadings(self.patterned())
         correlation = root @ root.mT

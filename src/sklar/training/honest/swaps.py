@@ -9,18 +9,24 @@ features and a few swaps a row would be large.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
 from sklar.model import topk_mask
 from sklar.model.gates import sum_by_gate
+from sklar.training.engine.team import WHOLE, Share
 from sklar.training.honest.draws import Draw, Trial, random_features
 
 
-def draw(scores: Tensor, k: int | Tensor, generator: torch.Generator) -> Draw:
+def draw(scores: Tensor, k: int | Tensor, generator: torch.Generator, share: Share = WHOLE) -> Draw:
     """Exactly k gates a row, or as many as k (R, n, 1) says, one after the other in proportion to exp(alpha)."""
-    wait = torch.empty_like(scores).exponential_(generator=generator)
+
+    def exponential(shape: Sequence[int]) -> Tensor:
+        return scores.new_empty(shape).exponential_(generator=generator)
+
+    wait = share.drawn(exponential, scores.shape, 1)
     keys = topk_mask.sampling_keys(topk_mask.exponential_weights(scores), -wait)  # -wait is the log of a uniform
     return Draw(topk_mask.hard_topk(keys, k).to(scores.dtype))
 
@@ -32,7 +38,9 @@ def bound_for(k: int | Tensor, d: int, bound: float) -> float | Tensor:
     return max(bound, 0.5 * math.log(9 * max(1, d - k) / k))
 
 
-def push(trial: Trial, free: Tensor, count: int, generator: torch.Generator, own_k: bool = False) -> Tensor:
+def push(
+    trial: Trial, free: Tensor, count: int, generator: torch.Generator, own_k: bool = False, share: Share = WHOLE
+) -> Tensor:
     """What the scores are to be moved against, of a draw whose gates `free` (R, n, d) may change: (R, n, d).
 
     A hidden feature gets minus what it gains when it comes for one that is shown, a shown one what is gained when it
@@ -42,7 +50,7 @@ def push(trial: Trial, free: Tensor, count: int, generator: torch.Generator, own
     is_shown = trial.draw.mask > 0.5
     hidden, shown = free & ~is_shown, free & is_shown
     slope = slopes(trial)
-    out, into = random_features(shown, count, generator), random_features(hidden, count, generator)
+    out, into = (random_features(part, count, generator, share) for part in (shown, hidden))
     wrong = swap_gains(trial, out, into) - (slope.gather(-1, out) - slope.gather(-1, into))
     tried = hidden.gather(-1, into) * shown.gather(-1, out)  # rows that show few have fewer partners
     put_right = torch.zeros_like(slope).scatter_add(-1, into, -wrong * tried).scatter_add(-1, out, wrong * tried)
