@@ -1,5 +1,6 @@
 """More than can be answered is refused, and what is let in is answered soon: a real server under a real flood."""
 
+import json
 import socket
 import sys
 import threading
@@ -8,7 +9,7 @@ import time
 import pytest
 
 from sklar.scale.serving import app
-from sklar.scale.serving.admission import _copied, waited
+from sklar.scale.serving.admission import _copied, is_whole_post, waited
 from sklar.scale.serving.bodies import read_rows
 from tests.scale.serving.conftest import ask
 
@@ -54,6 +55,45 @@ def flood(port, n_clients):
     for one in clients:
         one.join()
     return found
+
+
+PAYLOAD = json.dumps(BODY).encode()
+POST = b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PAYLOAD) + PAYLOAD
+
+
+def test_only_a_whole_request_is_refused_unparsed():
+    assert is_whole_post(POST)
+    assert is_whole_post(POST.replace(b"Content-Length: ", b"content-length:"))
+    others = [
+        POST[:-1],
+        POST + b" ",
+        POST[1:],
+        b"GET" + POST[4:],
+        POST.replace(b"Host: x", b"Transfer-Encoding: chunked"),
+    ]
+    others += [POST.replace(b"Host: x", b"Content-Length: 3"), b"POST /predict HTTP/1.1\r\n\r\n"]
+    assert not any(map(is_whole_post, others))
+
+
+@on_linux
+def test_refusals_keep_a_connection_in_step(serve, numbers_model, monkeypatch):
+    """On one connection: refused unparsed, refused after parsing where it came in parts, and answered."""
+    late = [5.0, 5.0, 5.0, 5.0, 0.0, 0.0]  # whole: read; in two parts: both read, then begun; whole: read, begun
+    monkeypatch.setattr("sklar.scale.serving.admission.waited", lambda kernel: late.pop(0))
+    port = serve(numbers_model.fitted_)
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        said = []
+        for parts in ([POST], [POST[:60], POST[60:]], [POST]):
+            for part in parts:
+                connection.sendall(part)
+                time.sleep(0.3)
+            said.append(connection.recv(10_000))
+    assert [reply.split(b" ")[1] for reply in said] == [b"503", b"503", b"200"]
+    for reply in said[:2]:
+        head, body = reply.lower().split(b"\r\n\r\n")
+        assert b"retry-after: 1" in head
+        assert json.loads(body)["error"]["type"] == "busy"
+    assert late == []
 
 
 @on_linux
