@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 import sklar
 from sklar.export.storage import ModelFileError, read_model
@@ -36,6 +37,9 @@ def _tables():
     )
     yield sklar.CopulaSelectorRegressor, {"loss": "poisson"}, X, classes + 1.0
     yield sklar.CopulaSelectorRegressor, {"loss": "cox"}, X, events
+    few = {"predictor": HistGradientBoostingClassifier(max_iter=2)}
+    yield sklar.CopulaSelectorClassifier, {**few, "groups": [["d", "e"]]}, mixed, np.arange(60) % 3
+    yield sklar.CopulaRankerClassifier, few, X, np.column_stack([classes, 1 - classes])
 
 
 @pytest.fixture(scope="session")
@@ -73,7 +77,9 @@ def check(seeds, originals, folder):
 def test_files_as_written_answer_everything(originals, tmp_path):
     for tensors, metadata in originals:
         write_edited(tmp_path / "m.sklar", tensors, metadata)
-        every_answer(sklar.load(tmp_path / "m.sklar"), tmp_path)
+        estimator = sklar.load(tmp_path / "m.sklar")
+        every_answer(estimator, tmp_path)
+        assert estimator.fitted_.network.architecture.n_features == metadata["architecture"]["n_features"]
 
 
 def test_three_hundred_edited_files(originals, tmp_path):

@@ -18,6 +18,7 @@ from sklar.estimators.answers import ask
 from sklar.estimators.dask_training import Work, cluster_of, train_on
 from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
+from sklar.estimators.prediction import chosen_predictor, with_predictor
 from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.estimators.views import Views
@@ -81,6 +82,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         schema = Schema.of(table, params, encoding)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
+        predictor = chosen_predictor(self.predictor, encoded)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
         seed = spawn_seeds(self.random_state, 1)[0]
         train = self._training()
@@ -89,7 +91,8 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
             trained = train_on(client, Work(params, data, encoded.task, k), seed)
         else:
             with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
-                trained = train(params, data, encoded.task, k, kept.seed if kept else seed, kept)
+                seed = kept.seed if kept else seed
+                trained = train(params, data, encoded.task, k, seed, kept)
         require_finite_weights(trained.model)
         fitted = FittedModel(
             objective=self.objective,
@@ -102,6 +105,8 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
             device=self.device,
             priced=None if trained.priced is None else trained.priced.cpu().double().eval(),
         )
+        if predictor is not None:
+            fitted = with_predictor(fitted, predictor, table.rows, encoded, seed)
         return self._adopt(fitted)
 
     def select(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:

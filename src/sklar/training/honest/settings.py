@@ -58,6 +58,17 @@ class PersuasionSettings:
 
 
 @dataclass(frozen=True)
+class RowPartSettings:
+    """How the row's part of the correlation learns (see `row_part`)."""
+
+    hidden: int = 16
+    steps: int = 600
+    learning_rate: float = 1e-2
+    weight_decay: float = 0.01
+    sparsity: float = 2.0  # group lasso on the inputs, times the noise of the rows: a switch, not a blur of many
+
+
+@dataclass(frozen=True)
 class SelectorSettings:
     """How the selector learns, and the gates that it scores."""
 
@@ -80,6 +91,7 @@ class SelectorSettings:
     n_factors: int = 8  # of L, for "low-rank"
     correlation_rate: float = 1e-2  # learning rate of L
     pull: Pull = field(default_factory=Pull)  # of the correlation, to 0
+    row_part: RowPartSettings = field(default_factory=RowPartSettings)
     max_excess: float | None = None  # what choices of k features may say beyond the values; None: anything
     persuasion: PersuasionSettings = field(default_factory=PersuasionSettings)
     k: int | None = None  # exactly so many features per row
@@ -93,13 +105,14 @@ class Schedule:
     # The steps: measured on other draws of 24 cells, docs/method.md.
     warm_steps: int = 1000
     settle_steps: int = 400  # of the predictors, after screening
-    path_steps: int = 700
+    trial_steps: int = 350  # along the path with each strength, and
+    path_steps: int = 350  # on with those that may be the right one
     final_steps: int = 1500
     # In standard deviations of the loss. Larger ones gave up true features that matter little to most rows.
     penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)
     # A second selector goes on to two orders of magnitude, for questions at other penalties: by so many factors of 2.
     more_penalties: int = 4
-    wide_steps: int = 1000  # of its training, and of a second ranker's, which is told how many features to give
+    wide_steps: int = 400  # of its training, and of a second ranker's, which is told how many features to give
     most_counts: int = 8  # numbers of features at which that ranker is compared with the fitted one
     least_unit: float = 0.1  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
@@ -144,7 +157,13 @@ class Schedule:
         return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
 
 
-STEPS = ("warm_steps", "settle_steps", "path_steps", "final_steps")  # of a fit itself; `wide_steps` are beside it
+STEPS = (
+    "warm_steps",
+    "settle_steps",
+    "trial_steps",
+    "path_steps",
+    "final_steps",
+)  # of a fit itself; `wide_steps` are beside it
 
 
 @dataclass(frozen=True)
@@ -171,6 +190,8 @@ class DecisionSettings:
     # came to 4 at times (regularised predictors share between copies), a needed feature is worth ten and more.
     clearly_worse: float = 6.0
     excluding: float = -0.5  # gates of a lower correlation exclude each other
+    least_contested: float = 0.01  # share of rows that get both of such a pair, from which on rows have their own say
+    better_by_rows: float = 2.0  # standard errors by which that must be better than one for all
     few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
     # Level of the test that says whether anything can be shown. What it tests was chosen from eight, so of tables of
     # pure noise more than this share pass: it was lowered from 0.02, with which 5 of 48 did (300 x 200).
@@ -234,10 +255,11 @@ class HonestSettings:
         schedule, tried, splits = self.schedule, len(self.strengths), self.schedule.splits_for(n_rows)
         settle = schedule.settle_steps if gates.n > schedule.screened_to(self.selector.k) else 0
 
-        def parts(paths: int, cost: float, what: str) -> list[Part]:
+        def parts(tried: int, cost: float, what: str) -> list[Part]:
+            path = tried * (schedule.trial_steps + schedule.path_steps)
             return [
                 Part(f"predictors{what}", schedule.warm_steps + settle, cost),
-                Part(f"selector{what}", paths * schedule.path_steps, cost * SELECTOR_COST),
+                Part(f"selector{what}", path, cost * SELECTOR_COST),
             ]
 
         rehearsals: list[Part] = []
@@ -249,7 +271,12 @@ class HonestSettings:
         final = Part("selector, all rows", schedule.final_steps, n_models * SELECTOR_COST)
         asked = self.penalty == "auto" if self.selector.k is None else self.selector.k > 1
         others = [Part("selector, other prices", schedule.wide_steps, n_models * SELECTOR_COST)]
-        return [*rehearsals, *parts(tried, n_models, ""), final, *(others if self.any_penalty and asked else [])]
+        return [
+            *rehearsals,
+            *parts(tried, n_models, ""),
+            final,
+            *(others if self.any_penalty and asked else []),
+        ]
 
     def steps_for(self, n_rows: int, gates: Gates) -> int:
         """The steps that a fit takes, those of each strength and split together."""
