@@ -15,9 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklar.audit import AuditReport, audit
 from sklar.estimators.answers import ask
+from sklar.estimators.dask_training import Work, cluster_of, train_on
 from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
-from sklar.estimators.prediction import chosen_predictor, with_predictor
+from sklar.estimators.prediction import require_predictor, with_predictor
 from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.estimators.views import Views
@@ -82,11 +83,17 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         schema = Schema.of(table, params, encoding)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
-        predictor = chosen_predictor(self.predictor, encoded)
+        require_predictor(self.predictor, encoded)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
         seed = spawn_seeds(self.random_state, 1)[0]
-        with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
-            trained = self._training()(params, data, encoded.task, k, kept.seed if kept else seed, kept)
+        train = self._training()
+        client = cluster_of(X, self.n_models) if checkpoint is None and train is train_honest else None
+        if client is not None:
+            trained = train_on(client, Work(params, data, encoded.task, k), seed)
+        else:
+            with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
+                seed = kept.seed if kept else seed
+                trained = train(params, data, encoded.task, k, seed, kept)
         require_finite_weights(trained.model)
         fitted = FittedModel(
             objective=self.objective,
@@ -99,9 +106,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
             device=self.device,
             priced=None if trained.priced is None else trained.priced.cpu().double().eval(),
         )
-        if predictor is not None:
-            fitted = with_predictor(fitted, predictor, table.rows, encoded, kept.seed if kept else seed)
-        return self._adopt(fitted)
+        return self._adopt(with_predictor(fitted, self.predictor, table.rows, encoded, trained.folds, seed))
 
     def select(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out.
