@@ -80,7 +80,7 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     covariance : "low-rank", "full", "block" or "independent"
         How the gates of a row depend on each other: L L^T + diag(sigma^2), L L^T, L L^T inside blocks of
         correlated features, or not at all (the paper's NOLA). Joint training gives every row its own L, honest
-        training one to all rows.
+        training one to all rows, scaled by row where features stand for each other in some rows alone.
     n_factors : int, default 8
         Columns of L (p), for "low-rank".
     selector_sparsity : float or "auto", default "auto"

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from sklar.model.gates import Gates, inputs_of, to_inputs
+from sklar.training.engine.team import WHOLE, Share
 from sklar.training.honest.settings import NOISE_RANGE, ROWS_OF_SETTINGS
 
 
@@ -68,8 +69,11 @@ class Folds:
         """What the rows of `held_out` count: (P, n)."""
         return None if self.weight is None else self.weight[:, :, self.n_train :].flatten(1)
 
-    def batch(self, size: int, n_first: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """`size` rows of every fold, drawn from its first `n_first`, by weight: (P, F, size, D), (P, F, size)."""
+    def batch(self, size: int, n_first: int, generator: torch.Generator, share: Share = WHOLE) -> tuple[Tensor, Tensor]:
+        """`size` rows of every fold, drawn from its first `n_first`, by weight: (P, F, size, D), (P, F, size).
+
+        Of a team's batch, this process's share of them.
+        """
         problems, folds, m, d = self.x.shape
         shape = (problems, folds, size)
         if self.weight is None:
@@ -78,9 +82,10 @@ class Folds:
             upto = self.weight[:, :, :n_first].cumsum(-1)
             place = torch.rand(shape, generator=generator, device=self.x.device) * upto[..., -1:]
             pick = torch.searchsorted(upto, place, right=True).clamp_max(n_first - 1)
+        pick = share.own(pick, 2)
         first = torch.arange(0, problems * folds * m, m, device=pick.device).view(problems, folds, 1)
         whole_rows = self.x.view(-1, d).index_select(0, (first + pick).flatten())  # a copy each, not a number each
-        return whole_rows.view(*shape, d), self.y.gather(2, pick)
+        return whole_rows.view(*pick.shape, d), self.y.gather(2, pick)
 
     def fold_of_row(self, problem: int = 0) -> Tensor:
         """The fold that each row of a problem was dealt to, in the order of the table: int (n,)."""
