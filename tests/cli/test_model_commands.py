@@ -159,7 +159,7 @@ def test_report(folder, tmp_path):
 
 def test_boosted_trees_predict_if_asked_for(folder, tmp_path):
     out = tmp_path / "m.sklar"
-    words = ("--target", "y", "--out", out, "--penalty", "0.01", *QUICK_OPTIONS)
+    words = ("--target", "y", "--out", out, "--penalty", "0.01", "--quiet", *QUICK_OPTIONS)
     assert run("fit", folder / "good.csv", *words, "--predictor", "trees").exit_code == 0
     assert sklar.load(out).fitted_.predictor.name == "boosted trees"
     assert_one_line_error(run("fit", folder / "good.csv", *words, "--predictor", "forest"), "predictor")
