@@ -18,10 +18,11 @@ from sklar.estimators.answers import ask
 from sklar.estimators.dask_training import Work, cluster_of, train_on
 from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
-from sklar.estimators.prediction import chosen_predictor, with_predictor
+from sklar.estimators.prediction import require_predictor, with_predictor
 from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.estimators.views import Views
+from sklar.explain import one_row
 from sklar.export.plain import plain_parameters
 from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
@@ -82,7 +83,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         schema = Schema.of(table, params, encoding)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
-        predictor = chosen_predictor(self.predictor, encoded)
+        require_predictor(self.predictor, encoded)
         schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
         seed = spawn_seeds(self.random_state, 1)[0]
         train = self._training()
@@ -105,9 +106,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
             device=self.device,
             priced=None if trained.priced is None else trained.priced.cpu().double().eval(),
         )
-        if predictor is not None:
-            fitted = with_predictor(fitted, predictor, table.rows, encoded, seed)
-        return self._adopt(fitted)
+        return self._adopt(with_predictor(fitted, self.predictor, table.rows, encoded, trained.folds, seed))
 
     def select(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out.
@@ -156,12 +155,13 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         return ask(self._fitted.at(penalty, k), "selected_values", X)
 
     def correlation(self, X: Any) -> Any:
-        """The learned correlation R of the gates, averaged over the rows of X: (d, d).
+        """The learned correlation R of the gates, averaged over the rows of X, or of one row: (d, d).
 
-        With the honest objective R < 0 says that two features are interchangeable, R > 0 that they work together, and
-        all rows share one R.
+        With the honest objective R < 0 says that gates exclude each other, R > 0 that they open together. All rows
+        share one R, unless features stand for each other in some rows alone; joint training gives every row its own.
         """
         fitted = self._fitted
+        X = one_row(fitted, X) if len(getattr(X, "shape", (0, 0))) == 1 else X
         return fitted.like(X, fitted.correlation(fitted.read(X)), per_row=False)
 
     def interchangeable(self, threshold: float = 0.5, X: Any = None) -> list[list[str]]:

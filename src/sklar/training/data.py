@@ -32,6 +32,7 @@ class Trained(NamedTuple):
     path: PenaltyPath
     history: list[Record]
     priced: GateModel | None = None  # what is asked at other penalties
+    folds: tuple[np.ndarray, ...] = ()  # of each model with cross-fitted predictors, the fold of each row (n,)
 
 
 def with_defaults(params: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -50,4 +51,6 @@ def combined(members: list[Trained]) -> Trained:
     paths = [member.path for member in members if member.path]
     path = {key: np.mean([p[key] for p in paths], axis=0).tolist() for key in paths[0]} if paths else {}
     history: list[Record] = [{**record, "model": i} for i, member in enumerate(members) for record in member.history]
-    return Trained(model, union, float(np.mean([member.penalty for member in members])), path, history, priced)
+    penalty = float(np.mean([member.penalty for member in members]))
+    folds = tuple(fold for member in members for fold in member.folds)
+    return Trained(model, union, penalty, path, history, priced, folds)

@@ -93,6 +93,7 @@ def _trained(fit: HonestFit, problem: int, tried: list[Record]) -> Trained:
         fit.paths[problem],
         [*tried, *fit.history[problem]],
         None if fit.priced is None else fit.priced.model(problem),
+        (fit.screened.predictors.folds.fold_of_row(problem).cpu().numpy(),),
     )
 
 

@@ -26,6 +26,7 @@ class Folds:
     n_train: int
     gates: Gates
     weight: Tensor | None = None  # what each row counts, (P, F, m)
+    row: Tensor | None = None  # its number among those that were dealt, (P, F, m)
 
     @property
     def noise(self) -> float:
@@ -86,6 +87,14 @@ class Folds:
         whole_rows = self.x.view(-1, d).index_select(0, (first + pick).flatten())  # a copy each, not a number each
         return whole_rows.view(*pick.shape, d), self.y.gather(2, pick)
 
+    def fold_of_row(self, problem: int = 0) -> Tensor:
+        """The fold that each row of a problem was dealt to, in the order of the table: int (n,)."""
+        assert self.row is not None
+        row = self.row[problem]
+        folds = row.new_zeros(int(row.max()) + 1)
+        folds[row.flatten()] = torch.arange(len(row), device=row.device).repeat_interleave(row.shape[1])
+        return folds
+
     def only(self, keep: Tensor, alive: Tensor) -> Folds:
         """The same rows with the features `keep` (P, w); those not `alive` (P, w) are zero.
 
@@ -127,7 +136,8 @@ def deal(
     dealt_x = x.gather(1, order.unsqueeze(-1).expand(-1, -1, d)).view(problems, n_folds, m, d)
     dealt_y = y.gather(1, order).view(problems, n_folds, m)
     dealt_weight = None if weight is None else weight.gather(1, order).view(problems, n_folds, m)
-    return Folds(dealt_x.contiguous(), dealt_y, m - n_held, gates or Gates(d), dealt_weight)
+    row = order.view(problems, n_folds, m)
+    return Folds(dealt_x.contiguous(), dealt_y, m - n_held, gates or Gates(d), dealt_weight, row)
 
 
 def of_other_folds(t: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sklar.model.selection import decided
+from sklar.model.binary_mask import decided
 from sklar.training.engine.averaging import AveragedLearner
 from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw, step_and_clear
