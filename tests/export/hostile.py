@@ -111,13 +111,12 @@ def rows_for(schema, n=4):
     """A table that a schema takes: named columns."""
     random = np.random.default_rng(0)
     columns = {}
-    for name, kept in zip(schema.names, schema.encoding.categories, strict=True):
-        values = (
-            random.standard_normal(n)
-            if kept is None
-            else np.array([kept[i % len(kept)] for i in range(n)] + [None], dtype=object)[:-1]
-        )
-        columns[name] = values
+    dates = schema.encoding.dates
+    for name, kept, is_date in zip(schema.names, schema.encoding.categories, dates, strict=True):
+        if kept is not None:
+            columns[name] = np.array([kept[i % len(kept)] for i in range(n)] + [None], dtype=object)[:-1]
+        else:
+            columns[name] = np.datetime64("2020-01-01", "D") + np.arange(n) if is_date else random.standard_normal(n)
     return columns
 
 
