@@ -17,7 +17,7 @@ from sklar.audit import AuditReport, audit
 from sklar.estimators.answers import ask
 from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
-from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
+from sklar.estimators.preparation import checkpoint_of, copies_read, named, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.estimators.views import Views
 from sklar.export.plain import plain_parameters
@@ -80,7 +80,8 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         schema = Schema.of(table, params, encoding)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
-        schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
+        honest, least = self.objective == "honest", params.get("min_features", 0)
+        schema, data, copies = prepare(schema, table.rows, encoded, k, device, screen=honest, least=least)
         seed = spawn_seeds(self.random_state, 1)[0]
         with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
             trained = self._training()(params, data, encoded.task, k, kept.seed if kept else seed, kept)
@@ -95,6 +96,8 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
             history=trained.history,
             device=self.device,
             priced=None if trained.priced is None else trained.priced.cpu().double().eval(),
+            replacements=named(schema, trained.replacements),
+            copies=copies_read(schema, trained.union, copies),
         )
         return self._adopt(fitted)
 
@@ -147,21 +150,11 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
     def correlation(self, X: Any) -> Any:
         """The learned correlation R of the gates, averaged over the rows of X: (d, d).
 
-        With the honest objective R < 0 says that two features are interchangeable, R > 0 that they work together, and
-        all rows share one R.
+        With the honest objective R < 0 says that the gates of two features exclude each other, R > 0 that they work
+        together, and all rows share one R. Which features can stand for each other `interchangeable` says.
         """
         fitted = self._fitted
         return fitted.like(X, fitted.correlation(fitted.read(X)), per_row=False)
-
-    def interchangeable(self, threshold: float = 0.5, X: Any = None) -> list[list[str]]:
-        """Groups of features that stand for each other: gates correlated below -threshold, directly or in a chain.
-
-        Joint training gives every row its own correlation: say for which rows with `X`.
-        """
-        fitted = self._fitted
-        if not 0 < threshold <= 1:
-            raise ValueError(f"threshold must be in (0, 1]; got {threshold}")
-        return fitted.interchangeable(threshold, None if X is None else fitted.read(X))
 
     def audit(
         self,

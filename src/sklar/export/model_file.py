@@ -11,6 +11,7 @@ import torch
 import sklar
 from sklar.export.architecture_fields import read_architecture, require_tensors
 from sklar.export.fields import entries, record, refused, text, whole
+from sklar.export.link_fields import read_copies, read_replacements
 from sklar.export.plain import plain_labels, plain_parameters, plain_values
 from sklar.export.schema_fields import read_schema, read_target, read_training
 from sklar.export.storage import ModelFileError, read_model, write_model
@@ -41,6 +42,8 @@ FIELDS = (
     "schema",
     "target",
     "missing_cells",
+    "copies",
+    "replacements",
     "training",
 )
 
@@ -84,6 +87,8 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
             "names": list(target.names),
         },
         "missing_cells": list(fitted.missing_cells),
+        "copies": [list(group) for group in fitted.copies],
+        "replacements": [one._asdict() for one in fitted.replacements],
         "training": {
             "penalty": fitted.penalty,
             "path": fitted.path,
@@ -137,6 +142,8 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Save
             text("missing_cells", cell) for cell in entries("missing_cells", metadata["missing_cells"])
         ),
         priced=priced,
+        replacements=read_replacements(metadata["replacements"], schema.names),
+        copies=read_copies(metadata["copies"], schema.names),
     )
     return Saved(fitted, parameters)
 

@@ -25,11 +25,13 @@ from sklar.training.engine.progress import Progress
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import spawn_seeds, threads_for
 from sklar.training.honest.beginning import Problems, begin
-from sklar.training.honest.decisions import decide, mean_and_error, training_masks
+from sklar.training.honest.deciding import decide
+from sklar.training.honest.decisions import mean_and_error, training_masks
 from sklar.training.honest.persuasion import with_spread
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.prices import Start, asked_elsewhere, train_counts, train_prices
 from sklar.training.honest.rehearsal import rehearse
+from sklar.training.honest.replacing import find_replacements
 from sklar.training.honest.result import HonestFit
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.selector import PenaltyRange, train_selector
@@ -85,6 +87,7 @@ def _trained(fit: HonestFit, problem: int, tried: list[Record]) -> Trained:
         fit.paths[problem],
         [*tried, *fit.history[problem]],
         None if fit.priced is None else fit.priced.model(problem),
+        tuple(find_replacements(fit, problem)),
     )
 
 
@@ -127,7 +130,7 @@ def fit_honest(
         last, n_rows = _range_of_last_training(grid, log_penalty), folds.x.shape[2]
         selector = train_selector(selector, predictors, last, schedule.final_steps, n_rows, run, sharpest)
 
-        decisions = decide(selector, predictors, log_penalty, settings.decisions, sufficiency, shows)
+        decisions = decide(selector, predictors, log_penalty, settings, sufficiency, shows)
         at_end = _records("final", selector, predictors, log_penalty, decisions)
         history = [[*tried[p], after_path[p], at_end[p]] for p in range(len(grid))]
         choices = [None if grid.shape[1] == 1 else choice for choice in choices]

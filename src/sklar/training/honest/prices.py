@@ -16,7 +16,8 @@ from torch import Tensor
 
 from sklar.model.selection import decided
 from sklar.training.engine.run import Run
-from sklar.training.honest.decisions import choose_penalties, decide, loss_of_nothing, mean_and_error
+from sklar.training.honest.deciding import decide
+from sklar.training.honest.decisions import choose_penalties, loss_of_nothing, mean_and_error
 from sklar.training.honest.held_out import path_rows
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.result import HonestFit
@@ -66,7 +67,7 @@ def train_prices(start: Start, fit: HonestFit, settings: HonestSettings, sharpes
     everywhere = PenaltyRange(grid[:, 0], grid[:, -1])
     selector = train_selector(start.selector, predictors, everywhere, schedule.wide_steps, folds.n_train, run, sharpest)
     sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
-    decisions = decide(selector, predictors, fit.log_penalty, settings.decisions, sufficiency, fit.shows)
+    decisions = decide(selector, predictors, fit.log_penalty, settings, sufficiency, fit.shows)
     screened = replace(fit.screened, predictors=predictors)
     priced = replace(fit, screened=screened, selector=selector, decisions=decisions, any_penalty=True)
     return replace(fit, priced=priced, paths=_paths(selector, predictors, decisions, grid))

@@ -167,9 +167,14 @@ class DecisionSettings:
     usual_threshold: float = 1.0  # where several lose equally little
     gain_errors: float = 2.0  # standard errors that a feature's gains must be above 0: true ones were at 3.0 and more
     stand_in: float = 0.7  # features correlated more than this can stand in for each other
-    # Standard errors by which one of several substitutes alone must be worse for several to be kept: a worthless copy
-    # came to 4 at times (regularised predictors share between copies), a needed feature is worth ten and more.
-    clearly_worse: float = 6.0
+    # One of several substitutes is enough where rows lose less than they save and, in the units of penalties, this:
+    # regularised predictors share between copies, which makes one alone look worse than it is. On Adult one of
+    # marital-status and relationship loses .0014, of three copies at .99 one loses .0076; on abalone one of two weights
+    # .014, on Boston housing one of rm and lstat .028.
+    lost_by_substitutes: float = 0.005
+    lost_by_a_kind: float = 0.05  # and no kind of rows that got several may clearly lose more than this
+    rows_of_a_kind: int = 100
+    clearly_worse: float = 3.0  # standard errors of what a kind of rows loses
     excluding: float = -0.5  # gates of a lower correlation exclude each other
     few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
     # Level of the test that says whether anything can be shown. What it tests was chosen from eight, so of tables of
