@@ -77,7 +77,9 @@ def check(seeds, originals, folder):
 def test_files_as_written_answer_everything(originals, tmp_path):
     for tensors, metadata in originals:
         write_edited(tmp_path / "m.sklar", tensors, metadata)
-        every_answer(sklar.load(tmp_path / "m.sklar"), tmp_path)
+        estimator = sklar.load(tmp_path / "m.sklar")
+        every_answer(estimator, tmp_path)
+        assert estimator.fitted_.network.architecture.n_features == metadata["architecture"]["n_features"]
 
 
 def test_three_hundred_edited_files(originals, tmp_path):

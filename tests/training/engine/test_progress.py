@@ -73,8 +73,10 @@ def test_silence():
 def test_more_steps_than_were_planned_are_no_mistake():
     with Progress([Part("short", 1)], file=io.StringIO()) as progress:
         progress.update(5)
+        assert (progress.n, progress.place) == (5, 0)
     with Progress([], file=io.StringIO()) as progress:
         progress.update(2)
+        assert progress.n == 0
 
 
 @pytest.mark.parametrize("rows", [60, 700])
@@ -110,8 +112,10 @@ def test_steps_of_an_earlier_run_are_shown_and_say_nothing_about_the_speed(file)
 
 
 def test_a_silent_bar_skips_in_silence():
-    with Progress(PARTS, verbose=False) as progress:
+    log = io.StringIO()
+    with Progress(PARTS, verbose=False, file=log) as progress:
         progress.skip(7)
+    assert log.getvalue() == ""
 
 
 def test_one_that_was_interrupted_while_it_was_made_ends_in_silence(monkeypatch):
