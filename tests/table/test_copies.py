@@ -64,7 +64,7 @@ def test_only_the_columns_asked_about(x):
 
 
 def test_a_few_rows_are_looked_at_first_and_then_all(x, monkeypatch):
-    monkeypatch.setattr(copies, "MOST_ROWS", 30)
+    monkeypatch.setattr(copies, "FEWEST_ROWS", 30)
     monkeypatch.setattr(copies, "BLOCK_ENTRIES", 2 * N)
     other = x[:, 0].copy()
     swapped = np.argsort(other)[[5, 6]]

@@ -16,7 +16,8 @@ from sklar.table.sparse import by_columns, dense
 
 # Rows that must differ from a column's most frequent value: two columns that have fewer may agree by chance.
 LEAST_ROWS = 10
-MOST_ROWS = 5_000  # evenly spread, on which columns must agree before all their rows are compared
+# Rows, evenly spread, on which columns must agree before all their rows are compared; of very wide tables the fewer.
+MOST_ROWS, FEWEST_ROWS = 5_000, 200
 BLOCK_ENTRIES = 2**24  # of the table, made dense at a time
 
 
@@ -32,20 +33,22 @@ def exact_copies(rows: Any, columns: Iterable[int]) -> list[list[int]]:
     >>> exact_copies(np.stack([x, x % 4, -(x**3), 3 - x % 4, x % 5], axis=1), range(5))
     [[0, 2], [1, 3]]
     """
-    n = rows.shape[0]
+    n, listed = rows.shape[0], list(columns)
     if n <= LEAST_ROWS:
         return []
-    some = np.unique(np.linspace(0, n - 1, min(n, MOST_ROWS)).round().astype(int))
-    groups = _alike(rows[some], list(columns))
-    if len(some) < n:
-        groups = [whole for group in groups for whole in _alike(rows, group)]
+    most = max(FEWEST_ROWS, min(MOST_ROWS, BLOCK_ENTRIES // max(1, len(listed))))
+    some = np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(int))
+    groups = _alike(by_columns(rows[some]), listed)
+    if len(some) < n and groups:
+        table = by_columns(rows)
+        groups = [whole for group in groups for whole in _alike(table, group)]
     return sorted(groups)
 
 
-def _alike(rows: Any, columns: list[int]) -> list[list[int]]:
+def _alike(table: Any, columns: list[int]) -> list[list[int]]:
     """The columns whose values are the same but for their names."""
-    table, found = by_columns(rows), defaultdict(list)
-    size = max(1, BLOCK_ENTRIES // rows.shape[0])
+    found = defaultdict(list)
+    size = max(1, BLOCK_ENTRIES // table.shape[0])
     for start in range(0, len(columns), size):
         part = columns[start : start + size]
         for column, values in zip(part, dense(table, np.array(part)).T, strict=True):
