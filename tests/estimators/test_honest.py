@@ -169,6 +169,20 @@ def test_copies_stay_where_a_row_is_to_get_as_many_features(copies):
     assert len(short(sklar.CopulaRankerClassifier, k=3, max_epochs=2).fit(frame, y).union_) == 3
 
 
+def test_two_correlated_features_that_are_both_needed_are_not_interchangeable():
+    """As rooms and poverty of houses: correlated at -.6, the price bends with one and falls with the other."""
+    rng = np.random.default_rng(0)
+    wealth, *own = rng.standard_normal((4, 400))
+    rooms, poverty = 0.77 * wealth + 0.64 * own[0], -0.77 * wealth + 0.64 * own[1]
+    X = pd.DataFrame({"rooms": rooms, "poverty": poverty, "noise": own[2]})
+    y = np.exp(0.6 * rooms) - poverty + 0.1 * rng.standard_normal(400)
+    model = short(sklar.CopulaSelectorRegressor, max_epochs=150).fit(X, y)
+    both = model.select(X)[["rooms", "poverty"]].all(axis=1)
+    assert both.mean() > 0.9
+    assert model.interchangeable() == []
+    assert "could stand" not in str(model.explain(X.iloc[0]))
+
+
 def test_interchangeable_says_what_it_needs(copies):
     frame, y, model = copies
     with pytest.raises(ValueError, match="threshold"):
