@@ -167,11 +167,12 @@ class DecisionSettings:
     usual_threshold: float = 1.0  # where several lose equally little
     gain_errors: float = 2.0  # standard errors that a feature's gains must be above 0: true ones were at 3.0 and more
     stand_in: float = 0.7  # features correlated more than this can stand in for each other
-    # One of several substitutes is enough where rows lose less than they save and, in the units of penalties, this:
-    # regularised predictors share between copies, which makes one alone look worse than it is. On Adult one of
-    # marital-status and relationship loses .0014, of three copies at .99 one loses .0076; on abalone one of two weights
-    # .014, on Boston housing one of rm and lstat .028.
-    lost_by_substitutes: float = 0.005
+    # Of features whose gates exclude each other one is enough where rows lose less than they save or, in the units of
+    # penalties, than this: the largest of a path. Regularised predictors share between copies, which makes one alone
+    # look worse than it is: .003 in 2,000 rows with a copy at .97, .0062 where three copies at .99 become one. On Adult
+    # one of marital-status and relationship loses .0014, on abalone one of two weights .014, on Boston housing one of
+    # rm and lstat .028.
+    lost_by_substitutes: float = 0.008
     lost_by_a_kind: float = 0.05  # and no kind of rows that got several may clearly lose more than this
     rows_of_a_kind: int = 100
     clearly_worse: float = 3.0  # standard errors of what a kind of rows loses

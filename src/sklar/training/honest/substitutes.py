@@ -47,8 +47,7 @@ def find_substitutes(
     for i, j in linked.pairs(before.mask):
         tried = joined(accepted, i, j)
         after = _Judged(selector, predictors, log_penalty, decisions._replace(substitutes=tried))
-        slack = torch.where(linked.clear[:, i, j], settings.lost_by_substitutes * unit, 0.0)
-        does = after.costs_little(before, unit, slack, settings) & linked.any[:, i, j]
+        does = after.costs_little(before, unit, linked.clear[:, i, j], settings) & linked.any[:, i, j]
         accepted = torch.where(does[:, None, None], tried, accepted)
         if bool(does.any()):
             before = _Judged(selector, predictors, log_penalty, decisions._replace(substitutes=accepted))
@@ -107,12 +106,17 @@ class _Judged:
         self.price = log_penalty.exp().unsqueeze(1) * bills  # (P, F n)
         self.losses = predictors.out_of_fold_losses(self.mask)
 
-    def costs_little(self, before: _Judged, unit: Tensor, slack: Tensor, settings: DecisionSettings) -> Tensor:
-        """Whether rows lose less than they save and a `slack` (P,), and no kind of rows clearly more: bool (P,)."""
+    def costs_little(self, before: _Judged, unit: Tensor, clear: Tensor, settings: DecisionSettings) -> Tensor:
+        """Whether rows lose less than they save, and no kind of rows clearly loses: bool (P,).
+
+        Where it is `clear` (P,) that features are substitutes, a share of the unit (P,) may be lost; else nothing may
+        be, by one standard error.
+        """
         folds = self.predictors.folds
         lost, saved = self.losses - before.losses, before.price - self.price
         mean, error = mean_and_error(lost, folds.training_weight)
-        fine = mean + error <= saved.mean(1) + slack
+        most = torch.maximum(saved.mean(1), settings.lost_by_substitutes * unit)
+        fine = torch.where(clear, mean <= most, mean + error <= saved.mean(1))
         for p in fine.nonzero().flatten().tolist():
             where = saved[p] > 0
             most = torch.maximum(saved[p][where], settings.lost_by_a_kind * unit[p])
