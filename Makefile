@@ -33,7 +33,7 @@ test: check                ## everything CI runs
 $(VENV)-oldest/.test: pyproject.toml
 	test -x $(VENV)-oldest/bin/python || $(PYTHON) -m venv $(VENV)-oldest
 	$(VENV)-oldest/bin/python -m pip --disable-pip-version-check install -q uv
-	$(VENV)-oldest/bin/python -m uv pip install --python $(VENV)-oldest/bin/python -q --resolution lowest-direct $(OLDEST) -e '.[plot,parquet,sql,tune,test]'
+	$(VENV)-oldest/bin/python -m uv pip install --python $(VENV)-oldest/bin/python -q --resolution lowest-direct $(OLDEST) -e '.[plot,parquet,sql,onnx,tune,dask,serve,test]'
 	touch $@
 
 test-oldest: $(VENV)-oldest/.test  ## the parts that meet other packages, with the oldest versions of these

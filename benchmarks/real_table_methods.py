@@ -31,7 +31,7 @@ import sklar
 from sklar.datasets import load_table
 from sklar.paper.baselines import REGISTRY
 from sklar.paper.baselines.base import top_k
-from sklar.paper.judges.trees import random_masks
+from sklar.predictor.masks import random_masks
 from sklar.table.schema import Schema, read_training_table
 
 TEST_SHARE = 0.3

@@ -20,6 +20,7 @@ CHAIN = [
     "table",
     "training",
     "target",
+    "predictor",
     "control",
     "judgement",
     "outcomes",

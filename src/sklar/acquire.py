@@ -212,7 +212,7 @@ class _State:
         x = torch.from_numpy(schema.inputs(rows))[None]
         mask = torch.from_numpy(self.known).to(x.dtype)[None, None]
         self.worth = self.network.next_worth(x, mask)[0, 0].numpy()
-        self.output = self.network.output(x, mask)[0].numpy()
+        self.output = self.fitted.output_of(self.network, x, mask)[0].numpy()
 
 
 def _is_missing(value: Any) -> bool:

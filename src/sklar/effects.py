@@ -3,9 +3,9 @@
     effect_i = f(x, z) - f(x, z without i)   where z_i = 1, else 0
 
 with f in the outcome's units: the probability of a class, the predicted value or count, the logarithm of the hazard
-ratio. The model's own predictor answers, which has learned from masks with features hidden at random. Effects need not
-add up to f(x, z) - f(x, nothing shown): where two features work together both get their common effect, and where one
-can stand for the other neither does.
+ratio. The model's own predictor (or the user's) answers, which has learned from masks with features hidden at random.
+Effects need not add up to f(x, z) - f(x, nothing shown): where two features work together both get their common
+effect, and where one can stand for the other neither does.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def effects(fitted: FittedModel, rows: Any, label: int | None = None) -> Effects
 def _drops(fitted: FittedModel, model: GateModel, x: Tensor, label: int | None) -> tuple[np.ndarray, np.ndarray]:
     """f(x, z) - f(x, z without i) where z_i = 1, else 0: (b, w, C); and f(x, nothing shown): (b, C)."""
     mask = model.mask(x).to(x.dtype)  # (1, b, w)
-    full = model.output(x, mask)[0]  # (b, out)
+    full = fitted.output_of(model, x, mask)[0]  # (b, out)
     asked = None
     if fitted.target.kind == "classes":
         asked = full.argmax(-1) if label is None else torch.full((len(full),), label, device=x.device)
@@ -67,8 +67,8 @@ def _drops(fitted: FittedModel, model: GateModel, x: Tensor, label: int | None) 
         without = mask[:, where].clone()
         without[..., gate] = 0
         here = where.cpu().numpy()
-        drops[here, gate] = shown[here] - answers(model.output(x[:, where], without)[0], where)
-    return drops, answers(model.output(x, torch.zeros_like(mask))[0])
+        drops[here, gate] = shown[here] - answers(fitted.output_of(model, x[:, where], without)[0], where)
+    return drops, answers(fitted.output_of(model, x, torch.zeros_like(mask))[0])
 
 
 def in_units(fitted: FittedModel, outputs: np.ndarray) -> np.ndarray:

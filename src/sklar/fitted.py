@@ -18,9 +18,11 @@ from torch import Tensor
 from sklar.asked import at_penalty, told_k
 from sklar.interchange import Interchangeable, interchangeable_groups
 from sklar.model.few_rows import MOST_ROWS, FewRows
+from sklar.model.honest_model import HonestModel
 from sklar.model.row_blocks import RowAnswers, row_blocks
 from sklar.model.selection import GateModel
 from sklar.model.topk_mask import ranking
+from sklar.predictor.answers import UserPredictor
 from sklar.table.adapter import adapt
 from sklar.table.schema import Schema
 from sklar.table.sparse import where_selected
@@ -61,6 +63,7 @@ class FittedModel:
     priced: GateModel | None = None  # what answers at other penalties
     replacements: tuple[Replacement, ...] = ()  # of features by name, as rows of fit judged out of fold bear them out
     copies: tuple[tuple[str, ...], ...] = ()  # columns that say exactly the same, of which the first is read
+    predictor: UserPredictor | None = None  # what predicts instead of the networks
     missing_cells: tuple[str, ...] = ()  # what a CSV had in place of missing values, besides empty cells
 
     @property
@@ -130,7 +133,7 @@ class FittedModel:
         does not depend on the others.
         """
         if self.k is None:
-            return self._per_column(rows, lambda network, x: torch.sigmoid(network.scores(x)))
+            return self._per_column(rows, lambda network, x: torch.sigmoid(network.gate_scores(x)))
         return self._per_column(rows, self._share_of_draws, self._loadings_per_row())
 
     def votes(self, rows: Any) -> Any:
@@ -177,12 +180,13 @@ class FittedModel:
     def correlation(self, rows: Any = None) -> np.ndarray:
         """R of the gates, averaged over rows: (d, d); 1 inside a group, 0 for columns that are not read.
 
-        Without rows it is the one that all rows share; joint training gives every row its own.
+        Without rows it is the part that all rows share; joint training gives every row its own.
         """
         if rows is None:
             if self.objective == "joint":
                 raise ValueError("with objective='joint' every row has its own correlation: pass X")
             rows = self.schema.encoding.scaling.centre[np.newaxis]
+            return replace(self, network=self.network.shared()).correlation(rows)
         columns, gates = self.schema.columns, self.schema.gates
         result = np.eye(self.schema.n_columns)
         result[np.ix_(columns, columns)] = self._gate_correlation(rows)[np.ix_(gates, gates)]
@@ -199,11 +203,18 @@ class FittedModel:
     # Predictions.
 
     def outputs(self, rows: Any) -> np.ndarray:
-        """What the network says from the selected features: logits or values, (n, out)."""
+        """What is predicted from the selected features: logits or values, (n, out)."""
         if (few := self._few_rows(rows)) is not None:
             x = self.schema.inputs(rows)
-            return few.output(x, few.mask(x))
-        return self._map(rows, lambda network, x: network.output(x, network.mask(x).to(x.dtype)))
+            return (few.output if self.predictor is None else self.predictor.outputs)(x, few.mask(x))
+        return self._map(rows, lambda network, x: self.output_of(network, x, network.mask(x).to(x.dtype)))
+
+    def output_of(self, network: GateModel, x: Tensor, mask: Tensor) -> Tensor:
+        """What is predicted from the gates that a mask (1, b, w) opens, by the network or the user's predictor.
+
+        `network` and its inputs x (1, b, D) are as `blocks` gives them; (1, b, out).
+        """
+        return network.output(x, mask) if self.predictor is None else self.predictor(x, mask)
 
     def predictions(self, rows: Any) -> np.ndarray:
         """Classes or values from the selected features alone: (n,) or (n, targets)."""
@@ -278,4 +289,6 @@ class FittedModel:
 
     def _loadings_per_row(self) -> int:
         """Entries of L and sigma for one row; none where all rows share L."""
-        return sum(value.shape[-1] for name, value in self.network.named_parameters() if name.endswith(COPULA_HEAD))
+        heads = sum(value.shape[-1] for name, value in self.network.named_parameters() if name.endswith(COPULA_HEAD))
+        parts = [m for m in self.network.modules() if isinstance(m, HonestModel) and m.row_factors is not None]
+        return heads + sum(part.loadings.numel() for part in parts)

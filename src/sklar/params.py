@@ -12,12 +12,13 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, Union, dataclass_transform, get_args, get_origin
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_parameter_constraints
 
 __all__ = [
     "Constraints",
     "Count",
     "DeclaredParams",
+    "HasMethods",
     "Interval",
     "NonNegative",
     "Positive",
@@ -74,7 +75,8 @@ class DeclaredParams:
         hints = get_annotations(cls, eval_str=True)
         names = [field.name for field in fields(cls) if field.name in hints]  # type: ignore[arg-type]
         own = {name: constraints_of(hints[name]) for name in names}
-        cls._parameter_constraints = {**cls._parameter_constraints, **own}
+        inherited = [vars(base).get("_parameter_constraints", {}) for base in reversed(cls.__mro__[1:])]
+        cls._parameter_constraints = {name: value for part in (*inherited, own) for name, value in part.items()}
 
 
 def constraints_of(hint: Any) -> list[Any]:

@@ -150,6 +150,15 @@ def test_covariances_of_blocks(tmp_path, run_quick):
     assert len(re.findall(r"\| (honest|joint) \| 40 \| ", output)) == 8
 
 
+def test_the_benchmark_of_rankers_and_copies(tmp_path, run_quick):
+    assert "difference" in run_quick("dependence_ranking", "--out", str(tmp_path / "rows.jsonl"))
+    rows = [json.loads(text) for text in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert {(row["objective"], row["covariance"]) for row in rows} == {
+        (objective, covariance) for objective in ("honest", "joint") for covariance in ("low-rank", "independent")
+    }
+    assert all(0 <= row["wasted"] <= 3 and -1 <= row["copy_correlation"] <= 1 for row in rows)
+
+
 def test_the_benchmarks_of_scale(run_quick):
     assert re.search(r"\| 2,000 \| 0\.0 \| \d+ \| \d+% \|", run_quick("bench_stream"))
 

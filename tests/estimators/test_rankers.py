@@ -5,6 +5,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 import sklar
+from sklar.datasets import make_redundant_values
 from tests.helpers import quick, toy_rows, toy_target
 
 RANKERS = [sklar.CopulaRankerClassifier, sklar.CopulaRankerRegressor]
@@ -38,6 +39,26 @@ def test_ranks_are_best_first_and_begin_the_ranks_of_a_larger_k(ranker):
     X, value = toy_rows()
     model = quick(ranker, k=5).fit(X, toy_target(ranker, value))
     assert (np.sort(model.rank(X), axis=1) == np.arange(5)).all()
+
+
+@pytest.mark.parametrize("ranker", RANKERS)
+def test_the_covariance_of_a_ranker_is_no_idle_word(ranker):
+    X, value = toy_rows()
+    y = toy_target(ranker, value)
+    correlated, alone = (
+        quick(ranker, objective="honest", covariance=c).fit(X, y).correlation(X) for c in ("low-rank", "independent")
+    )
+    np.testing.assert_array_equal(alone, np.eye(X.shape[1]))
+    assert np.abs(correlated - np.eye(X.shape[1])).max() > 0.01
+    np.testing.assert_allclose(np.diag(correlated), 1)
+
+
+def test_a_copy_takes_no_place_from_a_feature_that_adds_something():
+    """Three causes, of which the first has a copy, and three places: the mean over all swaps gave some to the copy."""
+    X, y, _, groups = make_redundant_values(1500, 6, (3.0, 1.5, 0.8), (1, 0, 0), random_state=0)
+    ranked = sklar.CopulaRankerRegressor(k=3, max_epochs=120, selector_sparsity=1.0, random_state=0).fit(X, y).rank(X)
+    found = [np.isin(ranked, group).any(axis=1).mean() for group in groups]
+    assert min(found) > 0.97
 
 
 def test_k_is_ten_or_all_features_by_default():

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 
 import sklar
 from sklar.export.storage import ModelFileError, read_model
@@ -37,6 +38,9 @@ def _tables():
     )
     yield sklar.CopulaSelectorRegressor, {"loss": "poisson"}, X, classes + 1.0
     yield sklar.CopulaSelectorRegressor, {"loss": "cox"}, X, events
+    few = {"predictor": HistGradientBoostingClassifier(max_iter=2)}
+    yield sklar.CopulaSelectorClassifier, {**few, "groups": [["d", "e"]]}, mixed, np.arange(60) % 3
+    yield sklar.CopulaRankerClassifier, few, X, np.column_stack([classes, 1 - classes])
 
 
 @pytest.fixture(scope="session")

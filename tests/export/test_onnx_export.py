@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 
 import sklar
-from tests.helpers import quick, toy_rows, toy_target
+from sklar.model.honest_model import HonestModel
+from tests.helpers import quick, seeded, toy_rows, toy_target
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs the [onnx] extra")
 pytest.importorskip("onnx", reason="needs the [onnx] extra")
@@ -77,6 +79,35 @@ def test_of_features_that_stand_for_each_other_the_best_is_kept(tmp_path):
     groups.fill_diagonal_(False)
     model.fitted_ = replace(model.fitted_)  # which has decided nothing yet
     assert assert_same_answers(model, tmp_path).sum() < before
+
+
+def give_row_part(estimator):
+    """Let the rows of a fitted honest selector decide which of its features exclude each other."""
+    old = estimator.fitted_.network
+    architecture = replace(old.architecture, row_hidden=3)
+    network = HonestModel(architecture, seeded()).double().eval()
+    network.load_state_dict(old.state_dict(), strict=False)
+    with torch.no_grad():
+        network.loadings.normal_(0.0, 3.0, generator=seeded(1))
+        network.row_factors.last.weight.normal_(0.0, 3.0, generator=seeded(2))
+        network.contested.fill_(True).fill_diagonal_(False)
+    estimator.fitted_ = replace(estimator.fitted_, network=network)
+
+
+def test_substitutes_of_single_rows(tmp_path):
+    X, value = toy_rows(100, 6)
+    model = quick(SELECTOR, objective="honest").fit(X, value > 0)
+    model.fitted_.network.choice.scores.bias.data += 1.0
+    before = assert_same_answers(model, tmp_path).sum()
+    give_row_part(model)
+    after = assert_same_answers(model, tmp_path)
+    assert after.sum() < before
+    model.save(tmp_path / "model.sklar")
+    loaded = sklar.load(tmp_path / "model.sklar")
+    np.testing.assert_array_equal(loaded.select(X), model.select(X))
+    np.testing.assert_allclose(loaded.correlation(X), model.correlation(X), atol=1e-6)
+    assert np.abs(model.correlation(X[:1]) - model.correlation(X[1:2])).max() > 0.01  # each row has its own
+    np.testing.assert_array_equal(model.select(X[:3]), model.select(X)[:3])
 
 
 def test_substitutes_of_models_that_vote(tmp_path):

@@ -42,6 +42,19 @@ def test_forward_gives_outputs_and_zero_one_masks(covariance, k, replicas):
 
 @pytest.mark.parametrize("k", [None, 2])
 @pytest.mark.parametrize("covariance", COVARIANCES)
+def test_a_relaxed_mask_is_not_rounded_and_has_the_rounded_ones_gradient(covariance, k):
+    model = model_of(covariance, k)
+    relaxed, rounded = (model(rows(), seeded(), rounded).mask for rounded in (False, True))
+    assert relaxed.shape == rounded.shape
+    assert ((relaxed > 0) & (relaxed < 1)).float().mean() > 0.9
+    if covariance in ("block", "full"):  # drawn in the same order: one draw, rounded or not
+        gradients = [torch.autograd.grad(mask.sum(), model.choice.first.weight)[0] for mask in (relaxed, rounded)]
+        torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-6)
+        assert k is not None or torch.equal(relaxed > 0.5, rounded > 0.5)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+@pytest.mark.parametrize("covariance", COVARIANCES)
 def test_every_parameter_learns(covariance, k):
     """Also those of the copula: the noise is differentiable."""
     model = model_of(covariance, k)

@@ -17,6 +17,7 @@ from sklar.audit import AuditReport, audit
 from sklar.estimators.answers import ask
 from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
+from sklar.estimators.prediction import chosen_predictor, with_predictor
 from sklar.estimators.preparation import checkpoint_of, copies_read, named, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.estimators.views import Views
@@ -80,6 +81,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         schema = Schema.of(table, params, encoding)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
+        predictor = chosen_predictor(self.predictor, encoded)
         honest, least = self.objective == "honest", params.get("min_features", 0)
         schema, data, copies = prepare(schema, table.rows, encoded, k, device, screen=honest, least=least)
         seed = spawn_seeds(self.random_state, 1)[0]
@@ -99,6 +101,8 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
             replacements=named(schema, trained.replacements),
             copies=copies_read(schema, trained.union, copies),
         )
+        if predictor is not None:
+            fitted = with_predictor(fitted, predictor, table.rows, encoded, kept.seed if kept else seed)
         return self._adopt(fitted)
 
     def select(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from os import PathLike
+from typing import Any
 
 from sklar.estimators.base import CopulaEstimator
 from sklar.estimators.rankers import CopulaRankerClassifier, CopulaRankerRegressor
 from sklar.estimators.selectors import CopulaSelectorClassifier, CopulaSelectorRegressor
 from sklar.export.fields import record, text
 from sklar.export.model_file import Saved, read_fitted
+from sklar.export.plain import ESTIMATOR
 from sklar.export.storage import ModelFileError
 from sklar.params import check_params
+from sklar.predictor.saved import SavedPredictor
 
 CLASSES: dict[str, type[CopulaEstimator]] = {
     cls.__name__: cls
@@ -53,6 +56,16 @@ def load(path: str | PathLike[str]) -> CopulaEstimator:
         raise ModelFileError(f"{path}: {error}") from error
 
 
+def _predictor(saved: Saved) -> Any:
+    """The parameter `predictor`: None, a name, or of an estimator what describes it."""
+    given = saved.parameters["predictor"]
+    if (given is None) != (saved.fitted.predictor is None):
+        raise ModelFileError("parameters.predictor does not fit predictor: one of them is null")
+    if not isinstance(given, dict):
+        return given
+    return SavedPredictor(text("parameters.predictor", record("parameters.predictor", given, [ESTIMATOR])[ESTIMATOR]))
+
+
 def _estimator(saved: Saved) -> CopulaEstimator:
     """The estimator that a file names, with parameters that `fit` would take."""
     fitted = saved.fitted
@@ -61,6 +74,6 @@ def _estimator(saved: Saved) -> CopulaEstimator:
         if (kind in fitted.name) != has:
             raise ModelFileError(f"class is {fitted.name}, and the file describes another kind of model")
     record("parameters", saved.parameters, cls._get_param_names())
-    estimator = cls(**saved.parameters)
+    estimator = cls(**saved.parameters | {"predictor": _predictor(saved)})
     check_params(estimator)
     return estimator

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Real
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from sklearn.base import BaseEstimator
 
 from sklar.params import (
     Count,
     DeclaredParams,
+    HasMethods,
     Interval,
     NonNegative,
     Positive,
@@ -28,6 +29,8 @@ Share = Annotated[float, Interval(Real, 0, 0.9, closed="both")]
 # What these hold is checked against the table's columns: see `table.gating`.
 Columns = Annotated[Sequence[str | int] | None, None, list, tuple, "array-like"]
 Groups = Annotated[Sequence[Sequence[str | int]] | None, None, list, tuple, "array-like"]
+
+Estimator = Annotated[Any, HasMethods(["fit", "predict"])]
 
 
 class CopulaParameters(DeclaredParams, BaseEstimator):
@@ -51,6 +54,7 @@ class CopulaParameters(DeclaredParams, BaseEstimator):
     weight_decay: NonNegative | None = None
     dates: Literal["ordinal", "parts"] | None = None
     scaling: Literal["column", "global"] = "column"
+    predictor: Literal["trees"] | Estimator | None = None
     n_models: Count = 1
     n_folds: AtLeastTwo = 4
     validation_fraction: Share = 0.2

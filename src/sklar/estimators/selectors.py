@@ -100,6 +100,11 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     batch_size : int, default 1000
     learning_rate, weight_decay : float or None
         Of the optimiser (of ChoiceNet, in honest training). None is the objective's own.
+    predictor : estimator, "trees" or None, default None
+        What predicts from the selected features: a scikit-learn classifier or regressor that accepts missing values
+        (`HistGradientBoosting*`, LightGBM, XGBoost, ...), of which a clone learns, after the selector, from rows with
+        features hidden (NaN) by masks of other rows and by random ones; "trees" is scikit-learn's boosted trees; None
+        the networks that the selector learned through. The selection does not depend on it.
     n_models : int, default 1
         Models to train side by side, each from a seed of its own. Most of them decide a selection, the mean of them a
         prediction, and `selection_frequency` says how many agree. On a CPU they cost about as much as so many fits.

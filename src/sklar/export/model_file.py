@@ -13,6 +13,13 @@ from sklar.export.architecture_fields import read_architecture, require_tensors
 from sklar.export.fields import entries, record, refused, text, whole
 from sklar.export.link_fields import read_copies, read_replacements
 from sklar.export.plain import plain_labels, plain_parameters, plain_values
+from sklar.export.predictor_fields import (
+    PREFIX,
+    plain_predictor,
+    predictor_tensors,
+    read_predictor,
+    require_saveable,
+)
 from sklar.export.schema_fields import read_schema, read_target, read_training
 from sklar.export.storage import ModelFileError, read_model, write_model
 from sklar.fitted import FittedModel
@@ -41,6 +48,7 @@ FIELDS = (
     "priced",
     "schema",
     "target",
+    "predictor",
     "missing_cells",
     "copies",
     "replacements",
@@ -57,6 +65,7 @@ class Saved(NamedTuple):
 
 def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dict[str, Any]) -> None:
     """Write a fitted model and the parameters of its estimator."""
+    require_saveable(fitted.predictor)
     network, schema, target = fitted.network, fitted.schema, fitted.target
     networks = {"network": network} | ({} if fitted.priced is None else {"priced": fitted.priced})
     tensors = {
@@ -64,6 +73,7 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
     }
     tensors["scaling.centre"] = torch.from_numpy(schema.encoding.scaling.centre)
     tensors["scaling.spread"] = torch.from_numpy(schema.encoding.scaling.spread)
+    tensors |= predictor_tensors(fitted.predictor)
     metadata = {
         "library_version": sklar.__version__,
         "class": fitted.name,
@@ -86,6 +96,7 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
             "spread": target.spread,
             "names": list(target.names),
         },
+        "predictor": plain_predictor(fitted.predictor),
         "missing_cells": list(fitted.missing_cells),
         "copies": [list(group) for group in fitted.copies],
         "replacements": [one._asdict() for one in fitted.replacements],
@@ -129,11 +140,13 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Save
         of_prices = read_architecture("priced", architecture_class, metadata["priced"], size)
         _require_gates(schema, of_prices)
         priced = _network(tensors, network_class, of_prices, "priced")
+    target = read_target(metadata["target"], architecture.n_outputs, architecture.output_kind)
+    gates = schema.gating.gates
     fitted = FittedModel(
         objective=_objective(metadata["objective"], kind, architecture),
         schema=schema,
         network=_network(tensors, network_class, architecture),
-        target=read_target(metadata["target"], architecture.n_outputs, architecture.output_kind),
+        target=target,
         penalty=training["penalty"],
         path=training["path"],
         history=training["history"],
@@ -144,6 +157,7 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Save
         priced=priced,
         replacements=read_replacements(metadata["replacements"], schema.names),
         copies=read_copies(metadata["copies"], schema.names),
+        predictor=read_predictor(metadata["predictor"], tensors, gates, target, architecture.n_outputs),
     )
     return Saved(fitted, parameters)
 
@@ -152,7 +166,7 @@ def _network(
     tensors: dict[str, torch.Tensor], network_class: type[Any], architecture: Any, which: str = "network"
 ) -> GateModel:
     """The network that answers, or the `priced` one, with the file's weights checked against it."""
-    other = ("scaling.", "network." if which == "priced" else "priced.")
+    other = ("scaling.", PREFIX, "network." if which == "priced" else "priced.")
     state = {name: value for name, value in tensors.items() if not name.startswith(other)}
     require_tensors(network_class, architecture, state, which)
     network = network_class(architecture, torch.Generator())  # no draw from the global generator

@@ -35,6 +35,7 @@ from sklar.fitted import FittedModel
 from sklar.model.acquisition_model import AcquisitionModel
 from sklar.model.ensemble import SHUT, EnsembleModel
 from sklar.model.honest_model import HonestModel
+from sklar.model.row_factors import EXCLUDING
 from sklar.model.selection import GateModel, SelectionModel
 from sklar.table.scaling import FURTHEST_DEVIATION
 
@@ -59,6 +60,8 @@ def write_onnx(fitted: FittedModel, path: str | PathLike[str]) -> None:
 def refuse_what_does_not_fit(fitted: FittedModel) -> None:
     """Raise for a model whose answers the graph could not equal."""
     a, kind = fitted.network.architecture, fitted.target.kind
+    if fitted.predictor is not None:
+        raise ValueError(f"to_onnx writes networks; this model predicts by {fitted.predictor.name}: fit without it")
     if not fitted.schema.encoding.is_plain:
         raise ValueError("to_onnx takes tables of numbers; this model has text columns, dates or missing values")
     present = [name for name in ("gate_of_input", "forced", "min_features") if getattr(a, name)]
@@ -96,7 +99,34 @@ def _scores(graph: Graph, model: GateModel, x: str) -> str:
     choice, activation = model.choice, model.architecture.activation
     h = graph.activation(graph.linear(x, choice.first), activation)
     h = graph.activation(graph.linear(h, choice.second), activation)
-    return graph.linear(h, choice.scores)
+    alpha = graph.linear(h, choice.scores)
+    return _row_decided(graph, model, x, alpha) if isinstance(model, HonestModel) else alpha
+
+
+def _row_decided(graph: Graph, model: HonestModel, x: str, scores: str) -> str:
+    """The scores, negative where a substitute is enough for the row (see `row_factors`): (1, n, w)."""
+    if model.row_factors is None or model.contested is None:
+        return scores
+    loses, wins = np.nonzero(model.contested.cpu().numpy())
+    loadings = model.loadings.detach().cpu().double().numpy()
+    hidden = graph("Relu", graph.linear(x, model.row_factors.first))
+    s = graph("Mul", graph("Sigmoid", graph.linear(hidden, model.row_factors.last)), graph.constant(2.0))
+    square = graph("Mul", s, s)
+    both = graph("MatMul", square, graph.constant((loadings[loses] * loadings[wins]).T))  # (1, n, M)
+    sizes = [
+        graph("Add", graph("MatMul", square, graph.constant((loadings[ends] ** 2).T)), graph.constant(1.0))
+        for ends in (loses, wins)
+    ]
+    lowest = graph("Mul", graph("Sqrt", graph("Mul", *sizes)), graph.constant(EXCLUDING))
+    rival = graph.take(scores, wins)
+    higher = graph(
+        "And", graph("Greater", rival, graph.take(scores, loses)), graph("Greater", rival, graph.constant(0.0))
+    )
+    lost = graph.cast(graph("And", higher, graph("Less", both, lowest)), TensorProto.DOUBLE)
+    of_feature = graph("MatMul", lost, graph.constant(np.eye(len(loadings))[loses]))
+    positive = graph("Greater", scores, graph.constant(0.0))
+    beaten = graph("And", positive, graph("Greater", of_feature, graph.constant(0.0)))
+    return graph("Where", beaten, graph("Neg", scores), scores)
 
 
 def _vote(graph: Graph, member: GateModel, x: str) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+ESTIMATOR = "estimator"  # the one field of an object that describes an estimator
+
 
 def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     """An estimator's parameters as JSON can hold them.
@@ -43,6 +45,8 @@ def _plain(name: str, value: Any) -> Any:
         return None
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if hasattr(value, "get_params"):  # a predictor, whose own part of the file holds what it learned
+        return {ESTIMATOR: str(value)}
     if isinstance(value, Mapping) or hasattr(value, "to_dict"):  # a Series too
         return {str(key): _plain(name, price) for key, price in dict(value).items()}
     if isinstance(value, Iterable) and not isinstance(value, bytes):

@@ -138,6 +138,10 @@ class EnsembleModel(GateModel):
         """Every member at another penalty, by the same factor on its own."""
         return self._with_members([member.at_penalty(log_factor) for member in self._models()])
 
+    def shared(self) -> EnsembleModel:
+        """Every member without its rows' part."""
+        return self._with_members([member.shared() for member in self._models()])
+
     def with_k(self, k: int) -> EnsembleModel:
         """Every member with another number of features per row."""
         return self._with_members([member.with_k(k) for member in self._models()], k=k)

@@ -1,4 +1,7 @@
-"""The model that honest training leaves: one score network, cross-fitted predictors, one correlation for all rows."""
+"""The model that honest training leaves: one score network, cross-fitted predictors, and the correlation of the gates.
+
+All rows share the correlation, unless they asked for a part of their own (see `row_factors`).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from sklar.model.binary_mask import best_of_groups
 from sklar.model.covariance import Covariance, Independent, LowRank
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import Choice, ChoiceNet
+from sklar.model.row_factors import RowFactors, beaten, row_loadings
 from sklar.model.selection import Architecture, GateModel
 from sklar.model.topk_mask import exponential_weights
 
@@ -26,6 +30,7 @@ class HonestArchitecture(Architecture):
 
     n_folds: int = 4
     any_penalty: bool = False  # the selector was trained along a path of penalties, and can be asked at others
+    row_hidden: int = 0  # hidden units of the row's part of the correlation; 0: all rows share one
 
 
 class HonestModel(GateModel):
@@ -46,23 +51,47 @@ class HonestModel(GateModel):
         self.substitutes: Tensor
         # which features stand for each other, so that one of them is enough for a row
         self.register_buffer("substitutes", torch.zeros(a.n_features, a.n_features, dtype=torch.bool))
+        self.row_factors: RowFactors | None = None
+        if a.row_hidden:
+            self.row_factors = RowFactors(a.n_inputs, a.row_hidden, a.n_factors, generator=generator)
+        # pairs of features of which rows decide whether one is enough
+        self.contested: Tensor | None
+        pairs = torch.zeros(a.n_features, a.n_features, dtype=torch.bool) if a.row_hidden else None
+        self.register_buffer("contested", pairs)
         self.penalty_weight: Tensor | None
         # of the input that is told the penalty, which is folded into a bias: (1, 1, h)
         of_penalty = torch.zeros(1, 1, a.choice_hidden) if a.any_penalty else None
         self.register_buffer("penalty_weight", of_penalty)
 
     def gates(self, x: Tensor) -> Choice:
-        """Scores of the rows, and the one L of all rows."""
-        return Choice(self.scores(x), self.loadings, None)
+        """Scores of the rows, and L: one of all rows, or one of each."""
+        loadings = self.loadings if self.row_factors is None else row_loadings(self.loadings, self.row_factors(x))
+        return Choice(self.gate_scores(x), loadings, None)
 
-    def scores(self, x: Tensor) -> Tensor:
+    def gate_scores(self, x: Tensor) -> Tensor:
         """ChoiceNet's scores."""
         return self._settled(self.choice(x).scores)
+
+    def scores(self, x: Tensor) -> Tensor:
+        """The same, negative where a substitute is enough for the row."""
+        scores = self.gate_scores(x)
+        if self.row_factors is None or self.contested is None:
+            return scores
+        lost = beaten(scores > 0, scores, self.loadings[None], self.row_factors(x), self.contested[None])
+        return torch.where(lost, -scores, scores)
+
+    def shared(self) -> HonestModel:
+        """The same without the rows' part."""
+        other = copy.copy(self)
+        other._modules = {**self._modules, "row_factors": None}
+        return other
 
     def covariance(self, choice: Choice) -> Covariance:
         """L L^T + I."""
         sigma = choice.scores.new_ones(self.architecture.n_features)
-        return LowRank(self.loadings, sigma) if self.architecture.n_factors else Independent(sigma)
+        if choice.loadings is None or not self.architecture.n_factors:
+            return Independent(sigma)
+        return LowRank(choice.loadings, sigma)
 
     def weights(self, scores: Tensor) -> Tensor:
         """exp(alpha), as in training."""

@@ -60,7 +60,7 @@ class Forward(NamedTuple):
     """What a training step needs of one pass."""
 
     output: Tensor  # logits or values, (R, n, out)
-    mask: Tensor  # hard forward, relaxed backward, (R, n, d)
+    mask: Tensor  # hard forward and relaxed backward, or relaxed throughout, (R, n, d)
 
 
 class GateModel(nn.Module):
@@ -106,6 +106,14 @@ class GateModel(nn.Module):
         """alpha: above 0 is more probable than not (binary), larger is better (top-k): (R, n, d)."""
         return self.gates(x).scores
 
+    def gate_scores(self, x: Tensor) -> Tensor:
+        """alpha of the gates alone, whatever else `scores` takes into account: (R, n, d)."""
+        return self.scores(x)
+
+    def shared(self) -> GateModel:
+        """The model with the dependence that all rows share."""
+        return self
+
     def sample(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
         """One mask a row, drawn from the copula; hard forward, relaxed backward: (*batch_shape, d)."""
         a = self.architecture
@@ -121,6 +129,15 @@ class GateModel(nn.Module):
         keys = topk_mask.sampling_keys(self.weights(choice.scores), copula.log_uniform(s))
         relaxed = topk_mask.relaxed_topk(keys, a.k, a.temperature, a.step_exponent)
         return binary_mask.straight_through(topk_mask.hard_topk(relaxed, a.k), relaxed)
+
+    def relaxed_sample(self, choice: Choice, generator: torch.Generator | None) -> Tensor:
+        """One relaxed mask a row, z~ of the paper's section 3.2, never rounded: (R, n, d)."""
+        a = self.architecture
+        s = copula.standard_draw(self.covariance(choice), tuple(choice.scores.shape[:-1]), generator)
+        if a.k is None:
+            return binary_mask.relaxed_mask(choice.scores, copula.logistic(s), a.temperature)
+        keys = topk_mask.sampling_keys(self.weights(choice.scores), copula.log_uniform(s))
+        return topk_mask.relaxed_topk(keys, a.k, a.temperature, a.step_exponent)
 
     def draw(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
         """One mask a row, as `sample` draws it, without what is withheld: bool (*batch_shape, d)."""
@@ -202,11 +219,17 @@ class SelectionModel(GateModel):
             generator=generator,
         )
 
-    def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Forward:
-        """One noisy pass over the rows of x (R, n, D). A draw is made once: a full L need not be stored for it."""
+    def forward(self, x: Tensor, generator: torch.Generator | None = None, rounded: bool = True) -> Forward:
+        """One noisy pass over the rows of x (R, n, D). A draw is made once: a full L need not be stored for it.
+
+        A mask is rounded, with the gradient of the relaxed one, or relaxed itself.
+        """
         a = self.architecture
-        choice = self._opened(self.choice(x, factored=a.covariance == "full" or self._low_rank_mask))
-        mask = self.sample(choice, choice.scores.shape[:-1], generator)
+        choice = self._opened(self.choice(x, factored=a.covariance == "full" or (rounded and self._low_rank_mask)))
+        if rounded:
+            mask = self.sample(choice, choice.scores.shape[:-1], generator)
+        else:
+            mask = self.relaxed_sample(choice, generator)
         return Forward(self.output(x, mask), mask)
 
     def sample(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
@@ -258,7 +281,7 @@ class SelectionModel(GateModel):
 
     def replica(self, index: int) -> SelectionModel:
         """One replica as a model of its own."""
-        model = SelectionModel(replace(self.architecture, replicas=1), torch.Generator())  # no global draw
+        model = type(self)(replace(self.architecture, replicas=1), torch.Generator())  # no global draw
         model.load_state_dict({key: value[index : index + 1].cpu() for key, value in self.state_dict().items()})
         return model
 

@@ -22,6 +22,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "joint-full": {"color": ACCENT, "linewidth": 2.5, "marker": "s", "zorder": 4},
     "joint-independent": {"color": ACCENT, "linewidth": 2, "marker": "s", "linestyle": "--", "zorder": 4},
     "gdfs": {"color": "#e09f3e", "marker": "D"},
+    "dime": {"color": "#6a4c93", "marker": "d"},
     "l2x": {"color": "#6a994e", "marker": "^"},
     "stg": {"color": "#457b9d", "marker": "v"},
     "cae": {"color": "#8d6a9f", "marker": "P"},

@@ -40,21 +40,26 @@ class TestRealX(NetworkContract):
 
 class TestGreedyDynamicSelection(NetworkContract):
     name = "gdfs"
-    quick = {**TINY, "k": 2, "warmup": 4, "policy_hidden": 8, "predictor_hidden": 8}
+    quick = {**TINY, "k": 2, "warmup": 4, "policy_hidden": 8, "predictor_hidden": 8, "n_temperatures": 2}
 
 
-class TestLime(NetworkContract):
+class TestDime(NetworkContract):
+    name = "dime"
+    quick = {**TINY, "k": 2, "warmup": 4, "hidden": 8, "n_levels": 2}
+
+
+class TestLime(BaselineContract):
     name = "lime"
     package = "lime"
     n_asked = 4
-    quick = {**TINY, "predictor_hidden": 8, "n_perturbations": 20}
+    quick = {"n_trees": 3, "n_perturbations": 20}
 
 
-class TestShap(NetworkContract):
+class TestShap(BaselineContract):
     name = "shap"
     package = "shap"
     n_asked = 4
-    quick = {**TINY, "predictor_hidden": 8, "n_permutations": 1, "n_background": 5}
+    quick = {"n_trees": 3, "n_permutations": 1, "n_background": 5}
 
 
 class TestGradientShap(NetworkContract):

@@ -12,8 +12,7 @@ pytest.importorskip("lime", reason="the extra [baselines] is not installed")
 def lime():
     """Of a predictor that reads x2 and x3 alone, with opposite signs."""
     X = np.random.default_rng(0).standard_normal((300, 4))
-    params = {"iterations": 100, "batch_size": 100, "predictor_hidden": 20, "n_perturbations": 100}
-    return REGISTRY["lime"](**params, random_state=0).fit(X, 3 * X[:, 1] - 3 * X[:, 2])
+    return REGISTRY["lime"](n_perturbations=100, random_state=0).fit(X, 3 * X[:, 1] - 3 * X[:, 2])
 
 
 def test_weights_have_the_signs_of_the_function(lime):

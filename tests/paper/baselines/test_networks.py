@@ -82,6 +82,7 @@ LEARNERS = {  # parameters with which a fit of these small tables takes a fracti
     "cae": {"k": 1, "tries": 1, "decoder_hidden": 20, "predictor_hidden": 20},
     "realx": {"warmup": 50, "selector_hidden": 20, "predictor_hidden": 20},
     "gdfs": {"k": 1, "warmup": 200, "policy_hidden": 20, "predictor_hidden": 20, "learning_rate": 3e-3},
+    "dime": {"k": 1, "warmup": 200, "hidden": 20, "learning_rate": 3e-3},
 }
 
 

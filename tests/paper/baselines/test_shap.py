@@ -11,8 +11,7 @@ def test_shapley_values_add_up():
     """The efficiency axiom: the values sum to the answer less the mean answer over the background."""
     pytest.importorskip("shap", reason="the extra [baselines] is not installed")
     X = np.random.default_rng(0).standard_normal((300, 4))
-    params = {"iterations": 200, "batch_size": 100, "predictor_hidden": 20, "n_permutations": 2, "random_state": 0}
-    baseline = REGISTRY["shap"](**params).fit(X, X[:, 0] * X[:, 1])
+    baseline = REGISTRY["shap"](n_permutations=2, random_state=0).fit(X, X[:, 0] * X[:, 1])
     row = baseline.scaling_.apply(X[:1])
     values = baseline._explain(baseline._explainer(0), row[0], 0)
     answer = baseline._black_box(row)[0, 0] - baseline._black_box(baseline.background_)[:, 0].mean()

@@ -7,7 +7,7 @@ import torch
 from sklar.paper.experiments.honest_stack import fit_honest_stack
 
 CPU = torch.device("cpu")
-FEW = {"schedule.warm_steps": 20, "schedule.path_steps": 10, "schedule.final_steps": 10}
+FEW = {"schedule.warm_steps": 20, "schedule.trial_steps": 5, "schedule.path_steps": 5, "schedule.final_steps": 10}
 
 
 @pytest.fixture(scope="module")

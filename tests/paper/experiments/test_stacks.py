@@ -39,7 +39,7 @@ def test_one_honest_problem_is_the_estimators_fit():
 
 
 def test_honest_problems_learn_their_own_target():
-    few = {"schedule.warm_steps": 80, "schedule.path_steps": 40, "schedule.final_steps": 40}
+    few = {"schedule.warm_steps": 80, "schedule.trial_steps": 20, "schedule.path_steps": 20, "schedule.final_steps": 40}
     words = {"penalty": 0.01, "choice_hidden": 16, "predict_hidden": 16, "covariance": "independent", **few}
     stack = fit_honest_stack(problems(400), words, CPU, seed=0)
     for p, (X, y) in enumerate(problems(400)):

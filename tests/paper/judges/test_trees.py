@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from sklar.paper.judges import TreeJudge
-from sklar.paper.judges.trees import _held_out, few_or_many
+from sklar.paper.judges.trees import _held_out
+from sklar.predictor.masks import few_or_many
 
 N_TRAIN, N_TEST = 1500, 1500
 QUICK = {"wanted_rows": 8000}

@@ -133,7 +133,9 @@ def test_it_reports_as_many_steps_as_it_says(d, settles):
     x, y, _ = switched(n=200, d=d)
     settings = replace(SETTINGS, schedule=schedule)
     fit_honest(x[None], y[None], Task(2), settings, run=Run(bar))
-    expected = schedule.total + schedule.path_steps + schedule.wide_steps  # two strengths, and other prices
+    expected = (
+        schedule.total + schedule.trial_steps + schedule.path_steps + schedule.wide_steps
+    )  # two strengths, other prices
     expected -= 0 if settles else schedule.settle_steps
     assert bar.n == settings.steps_for(2000, Gates(d)) == expected
 

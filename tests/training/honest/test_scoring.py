@@ -60,7 +60,9 @@ def test_what_is_shut_no_row_gets_and_of_substitutes_a_row_gets_the_best():
         ({"covariance": "full"}, 4, 4),
         ({"covariance": "block"}, 4, 4),
         ({"covariance": "independent"}, 4, None),
-        ({"covariance": "low-rank", "k": 2}, 4, None),
+        ({"covariance": "low-rank", "k": 2}, 4, 4),
+        ({"covariance": "independent", "k": 2}, 4, None),
+        ({"covariance": "low-rank", "k": 4}, 4, None),
         ({"covariance": "low-rank"}, 1, None),
     ],
 )

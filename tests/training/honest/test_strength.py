@@ -1,15 +1,25 @@
 """Which strength is preferred, what counts as evidence, and problems of different strengths put together."""
 
+import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
+from sklar.training.engine.progress import Part, Progress
 from sklar.training.engine.run import Run
 from sklar.training.honest.decisions import HeldOut
 from sklar.training.honest.settings import HonestSettings, Schedule
-from sklar.training.honest.strength import Candidate, joined, pool, preferred, shows_something, try_strengths
+from sklar.training.honest.strength import (
+    Candidate,
+    begin_strengths,
+    choose_strengths,
+    joined,
+    pool,
+    preferred,
+    shows_something,
+)
 from sklar.training.penalty_path import PathChoice
 from tests.training.small import small_parts
 
@@ -50,24 +60,20 @@ def test_the_strongest_that_is_not_clearly_worse_in_loss_and_price(weak, best):
 def test_without_held_out_rows_or_a_choice_there_is_nothing_to_prefer():
     selector, predictors = small_parts()
     assert preferred([Candidate(s, selector, predictors, []) for s in (1.0, 0.1)], [0], 1.0) == 0
-    assert shows_something(Candidate(1.0, selector, predictors, []), [0], 0.01)
+    assert shows_something([], 0.01)
 
 
 def test_evidence_beyond_chance():
     (nothing, some) = candidates((1.0, held_out(0.5)), (1.0, held_out(0.5, evidence=0.5)))
-    assert not shows_something(nothing, [0], 1e-3)
-    assert shows_something(some, [0], 1e-3)
+    assert not shows_something(nothing.held_out, 1e-3)
+    assert shows_something(some.held_out, 1e-3)
 
 
 def test_the_false_alarm_rate_is_what_it_says():
     """2,000 draws without evidence: 2% and 5 binomial deviations, a false alarm in less than one of a million."""
-    selector, predictors = small_parts()
     draws = np.random.default_rng(3).standard_normal((2000, 60))
     path = PathChoice(0, 1.0, {"penalty": [1.0], "loss": [0.0], "error": [0.0], "mean_features": [0.0]})
-    alarms = [
-        shows_something(Candidate(1.0, selector, predictors, [HeldOut(path, one, one, one)]), [0], 0.02)
-        for one in draws
-    ]
+    alarms = [shows_something([HeldOut(path, one, one, one)], 0.02) for one in draws]
     assert abs(np.mean(alarms) - 0.02) < 5 * (0.02 * 0.98 / 2000) ** 0.5
 
 
@@ -79,13 +85,29 @@ def test_splits_of_one_table_are_pooled():
     assert both.record([0], False) == {**first.record([0], False)}
 
 
+@pytest.mark.parametrize(("half_way", "chosen"), [([0, 0], [0, 0]), ([0, 1], [0, 1])])
+def test_a_weaker_strength_that_is_not_ahead_half_way_is_given_up(half_way, chosen, monkeypatch):
+    """One that is ahead goes on; at the end, the weaker one is made to look better for both problems."""
+    answers = iter([*half_way, 1])
+    monkeypatch.setattr("sklar.training.honest.strength.preferred", lambda *_: next(answers))
+    selector, predictors = small_parts()
+    settings = HonestSettings(
+        selector.settings, predictors.settings, Schedule().scaled(0.005), strengths=(1.0, 0.1), penalty=0.01
+    )
+    with Progress([Part("all", 10**6)], file=io.StringIO()) as bar:
+        tried, which = choose_strengths(selector, predictors, torch.full((2, 1), -4.0), settings, Run(bar))
+        assert bar.n == 2 * (settings.schedule.trial_steps + settings.schedule.path_steps)  # as planned
+    assert which == chosen
+    assert [one.strength for one in tried] == [1.0, 0.1]
+
+
 def test_every_problem_takes_its_own_candidate():
     selector, predictors = small_parts()
     settings = HonestSettings(
         selector.settings, predictors.settings, Schedule().scaled(0.005), strengths=(1.0, 0.1), penalty=0.01
     )
     grid = torch.full((2, 1), -4.0)
-    tried = try_strengths(selector, predictors, grid, settings, Run())
+    tried = begin_strengths(selector, predictors, grid, settings, Run())
     assert [one.strength for one in tried] == [1.0, 0.1]
     mixed, judges = joined(tried, [0, 1])
     for problem, best in enumerate((0, 1)):

@@ -26,7 +26,7 @@ def with_loadings(selector, pairs):
 def masks_of(selector, predictors, log_penalty):
     """The masks with substitutes decided; rows lose nothing but what `predictors` are made to say."""
     nothing = undecided(selector)
-    found = find_substitutes(selector, predictors, log_penalty, nothing, DECISIONS, 0.1)
+    found = find_substitutes(selector, predictors, log_penalty, nothing, DECISIONS)
     return training_masks(selector, predictors, log_penalty, nothing._replace(substitutes=found))
 
 
@@ -76,7 +76,7 @@ def test_where_gates_are_not_apart_values_that_are_alike_must_save_what_they_los
     with_scores(selector, 2.0, 1.0, 1.0, 1.0)
     losing(predictors, torch.full((1, 4), lost))
     penalty = torch.tensor([0.0002]).log()
-    found = find_substitutes(selector, predictors, penalty, undecided(selector), DECISIONS, 0.1)
+    found = find_substitutes(selector, predictors, penalty, undecided(selector), DECISIONS)
     does = enough[0] if apart else enough[1]
     assert found.nonzero().tolist() == ([[0, 0, 1], [0, 1, 0]] if does else [])
 

@@ -1,18 +1,49 @@
-"""Exactly k features: draws, and pushes against all swaps tried one by one."""
+"""Exactly k features: draws, and gradients of scores and loadings against all sets enumerated."""
 
+import itertools
 import math
 
+import numpy as np
 import pytest
 import torch
 
 from sklar.model.masked_predictor import MaskedPredictor
+from sklar.model.normalise import normalised_loadings
 from sklar.training.honest import swaps
-from sklar.training.honest.draws import Draw, Trial
+from sklar.training.honest.draws import Draw, Trial, correlated_noise
+from sklar.training.honest.gate_correlation import GateCorrelation
+from sklar.training.honest.settings import Pull
 from sklar.training.tasks import Task
 from tests.helpers import seeded
 
 LOSS = Task(2).row_loss
 D = 5
+NORMAL = torch.distributions.Normal(0.0, 1.0)
+
+
+def mean_loss(alpha, loadings, k, losses):
+    """E f by integration: P(S) = E_xi sum_i int f_i(v) prod_j (1 - F_j(v)) prod_l F_l(v) dv, i the last of S.
+
+    alpha (d,), loadings (d, p); losses : set -> f. Given the factors xi, keys are independent.
+    """
+    root, own = normalised_loadings(loadings)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(16)
+    grid = torch.linspace(-8, 14, 801, dtype=torch.float64)
+    total = torch.zeros((), dtype=torch.float64)
+    for point in itertools.product(range(len(nodes)), repeat=loadings.shape[1]):
+        xi = torch.tensor([nodes[i] for i in point], dtype=torch.float64)
+        share = math.prod(weights[i] for i in point) / math.sqrt(2 * math.pi) ** len(point)
+        uniform = (-(-(grid - alpha.unsqueeze(1))).exp()).exp().clamp(1e-15, 1 - 1e-15)  # P(key < v), (d, grid)
+        below = NORMAL.cdf((NORMAL.icdf(uniform) - (root @ xi).unsqueeze(1)) / own)
+        jump = below.diff(dim=1)
+        middle = (below[:, 1:] + below[:, :-1]) / 2
+        for chosen, loss in losses.items():
+            hidden = [j for j in range(len(alpha)) if j not in chosen]
+            for last in chosen:
+                above = [j for j in chosen if j != last]
+                chance = jump[last] * (1 - middle[above]).prod(0) * middle[hidden].prod(0)
+                total = total + share * loss * chance.sum()
+    return total
 
 
 @pytest.fixture(params=[None, (0, 1, 2, 2, 3, 4, 4)], ids=["one input a gate", "several"])
@@ -31,6 +62,20 @@ def loss_after(trial, out, into):
     return LOSS(trial.judge(trial.x, swapped), trial.y)
 
 
+@torch.no_grad()
+def one_row(k, copies):
+    """A judge of one row, so often, and its loss for every set of k features."""
+    judge = MaskedPredictor(D, 6, 2, 1, seeded()).double()
+    x = torch.randn(1, 1, D, generator=seeded(1), dtype=torch.float64)
+    losses = {}
+    for chosen in itertools.combinations(range(D), k):
+        mask = torch.zeros(1, 1, D, dtype=torch.float64)
+        mask[..., list(chosen)] = 1
+        losses[chosen] = float(6 * LOSS(judge(x, mask), torch.ones(1, 1, dtype=torch.long)))
+    rows = x.expand(1, copies, -1), torch.ones(1, copies, dtype=torch.long)
+    return judge, rows, losses
+
+
 def test_a_swap_is_what_it_says(setup):
     out, into = torch.tensor([[[1]]]).expand(2, 6, 1), torch.tensor([[[2]]]).expand(2, 6, 1)
     gain = swaps.swap_gains(setup, out, into)
@@ -44,24 +89,38 @@ def test_slopes_are_the_derivative_in_the_mask(setup):
     torch.testing.assert_close(swaps.slopes(setup), expected)
 
 
-@pytest.mark.parametrize("forced", [False, True])
-def test_the_mean_push_is_that_of_all_swaps(setup, forced):
-    """z-test of each score's mean over 2,000 draws of swaps: 6 errors, false alarm below 1e-6 for all 60."""
-    mask = setup.draw.mask
-    free = torch.ones_like(mask, dtype=torch.bool)
-    if forced:
-        free[..., 0] = False
-    drawn = LOSS(setup.judge(setup.x, mask), setup.y)
-    leaving, coming = [j for j in (0, 1, 4) if free[0, 0, j]], [2, 3]
-    gain = {(j, i): drawn - loss_after(setup, j, i) for j in leaving for i in coming}
-    exact = torch.zeros_like(mask)
-    for j, i in gain:
-        exact[..., i] -= D * gain[j, i] / len(gain)
-        exact[..., j] += D * gain[j, i] / len(gain)
-    generator = seeded(3)
-    pushes = torch.stack([swaps.push(setup, free, 1, generator).detach() for _ in range(2000)])
-    error = pushes.std(0) / math.sqrt(len(pushes))
-    assert ((pushes.mean(0) - exact).abs() <= 6 * error + 1e-9).all()
+@pytest.mark.parametrize(("k", "strength"), [(2, 0.0), (1, 1.5), (3, 1.5)])
+def test_gradients_are_those_of_all_sets_enumerated(k, strength):
+    """z-tests of 5 scores and 5 loadings from 40 batches: 6 errors (t, 39), false alarm below 1e-5 a case."""
+    batches, n = 40, 2500
+    judge, (x, y), losses = one_row(k, n)
+    alpha = torch.tensor([0.9, -0.4, 0.2, 0.6, -1.0], dtype=torch.float64, requires_grad=True)
+    loadings = strength * torch.tensor([[1.0], [-1.0], [0.6], [0.0], [-0.5]], dtype=torch.float64)
+    loadings.requires_grad_()
+    exact = torch.autograd.grad(mean_loss(alpha, loadings, k, losses), [alpha, loadings])
+    correlation = GateCorrelation(1, D, 1, Pull(0.0, 0.0), seeded()).double()
+    correlation.loadings.data.copy_(loadings.detach())
+    generator, found = seeded(5), []
+    free = torch.ones(1, n, D, dtype=torch.bool)
+    scores = alpha.detach().expand(1, n, D)
+    for _ in range(batches):
+        noise = correlated_noise(correlation.loadings.detach(), n, generator)
+        if strength == 0:
+            noise = torch.rand(1, n, D, generator=generator, dtype=torch.float64)
+        drawn = swaps.draw(scores, k, noise)
+        trial = Trial(judge, lambda output, y: 6 * LOSS(output, y), x, y, drawn)
+        change = swaps.differences(trial, drawn.edge, free, 2, generator)
+        of_scores = (change * drawn.edge.density).mean((0, 1))
+        if strength:
+            correlation.learn_from_swaps(change, drawn.edge.latent)
+            found.append(torch.cat([of_scores, correlation.loadings.grad.flatten()]).detach())
+        else:
+            found.append(of_scores.detach())
+    found = torch.stack(found)
+    error = found.std(0) / math.sqrt(batches)
+    expected = torch.cat([part.flatten() for part in exact])[: found.shape[1]]
+    assert expected.abs().max() > 20 * error.max()  # the test can tell a gradient from none
+    assert ((found.mean(0) - expected).abs() <= 6 * error).all()
 
 
 def test_slopes_take_noise_away(setup):
@@ -69,19 +128,52 @@ def test_slopes_take_noise_away(setup):
     with torch.no_grad():
         setup.judge.first.bias += 100  # every unit is on: the network is linear, and so is a loss that is its output
         setup.judge.second.bias += 1e4
-    linear = Trial(setup.judge, lambda output, _: output[..., 0], setup.x, setup.y, setup.draw)
-    free, generator = torch.ones_like(setup.draw.mask, dtype=torch.bool), seeded(4)
-    pushes = torch.stack([swaps.push(linear, free, 1, generator).detach() for _ in range(5)])
-    torch.testing.assert_close(pushes, pushes[:1].expand_as(pushes), rtol=1e-6, atol=1e-6)
+    drawn = swaps.draw(torch.zeros_like(setup.draw.mask), 2, torch.rand(2, 6, D, generator=seeded(3)).double())
+    linear = Trial(setup.judge, lambda output, _: output[..., 0], setup.x, setup.y, drawn)
+    free, generator = torch.ones_like(drawn.mask, dtype=torch.bool), seeded(4)
+    found = torch.stack([swaps.differences(linear, drawn.edge, free, 1, generator).detach() for _ in range(5)])
+    torch.testing.assert_close(found, found[:1].expand_as(found), rtol=1e-6, atol=1e-6)
+
+
+def test_gates_that_are_not_free_do_not_learn(setup):
+    drawn = swaps.draw(torch.zeros_like(setup.draw.mask), 2, torch.rand(2, 6, D, generator=seeded(3)).double())
+    free = torch.ones_like(drawn.mask, dtype=torch.bool)
+    free[..., 0] = False
+    trial = Trial(setup.judge, LOSS, setup.x, setup.y, drawn)
+    found = swaps.differences(trial, drawn.edge, free, 8, seeded())
+    assert (found[..., 0] == 0).all()
+    assert (found[..., 1:] != 0).all()
+
+
+def test_a_swap_at_the_edge_has_the_partner_whose_key_is_the_threshold(setup):
+    keys = torch.tensor([[[3.0, 1.0, 0.5, -1.0, 2.0]]])
+    shown = torch.tensor([[[True, True, False, False, True]]])
+    edge = swaps.edge_of(torch.zeros(1, 1, D), keys, shown, torch.rand(1, 1, D))
+    assert (int(edge.last), int(edge.first)) == (1, 2)
+    at = torch.tensor([0.5, 0.5, 1.0, 1.0, 0.5])  # thresholds
+    torch.testing.assert_close(edge.density[0, 0], (-at - (-at).exp()).exp())  # density of a Gumbel
+
+
+def test_nothing_can_change_where_all_are_shown():
+    edge = swaps.draw(torch.zeros(1, 3, D), D, torch.rand(1, 3, D, generator=seeded())).edge
+    assert (edge.density < 1e-30).all()
 
 
 def test_draws_have_exactly_k_and_follow_the_scores():
     scores = torch.tensor([0.0, 0.0, 0.0, math.log(3.0)]).expand(1, 20_000, 4)
-    masks = swaps.draw(scores, 1, seeded()).mask
+    uniform = torch.rand(scores.shape, generator=seeded())
+    masks = swaps.draw(scores, 1, uniform).mask
     assert (masks.sum(-1) == 1).all()
     # one of four with weights 1, 1, 1, 3: chance 1/2 for the last; 5 errors, false alarm 6e-7
     assert abs(float(masks[..., 3].mean()) - 0.5) < 5 * 0.5 / math.sqrt(20_000)
-    assert (swaps.draw(scores, 2, seeded()).mask.sum(-1) == 2).all()
+    assert (swaps.draw(scores, 2, uniform).mask.sum(-1) == 2).all()
+
+
+def test_gates_that_exclude_each_other_are_seldom_drawn_together():
+    """Two of four: each pair in 1 of 6 draws if gates are independent; here R = -.9. 5 errors of the share are .013."""
+    loadings = torch.tensor([[[3.0], [-3.0], [0.0], [0.0]]])
+    masks = swaps.draw(torch.zeros(1, 20_000, 4), 2, correlated_noise(loadings, 20_000, seeded())).mask
+    assert float((masks[..., 0] * masks[..., 1]).mean()) < 1 / 6 - 0.05
 
 
 @pytest.mark.parametrize(("k", "d"), [(4, 11), (10, 400), (40, 784)])
@@ -89,32 +181,16 @@ def test_at_the_bound_most_draws_are_of_the_best(k, d):
     bound = swaps.bound_for(k, d, 2.5)
     scores = torch.full((1, 2000, d), -bound)
     scores[..., :k] = bound
-    masks = swaps.draw(scores, k, seeded()).mask
-    first = swaps.draw(scores, 1, seeded()).mask[..., :k].sum(-1).mean()
+    uniform = torch.rand(scores.shape, generator=seeded())
+    masks = swaps.draw(scores, k, uniform).mask
+    first = swaps.draw(scores, 1, uniform).mask[..., :k].sum(-1).mean()
     assert first > 0.87
     assert masks[..., :k].sum(-1).mean() > 0.6 * k
-
-
-def test_rows_may_differ_in_how_many_they_show(setup):
-    """z-test as above, of a row that shows one feature where others show more: all its swaps have that one leave."""
-    mask = setup.draw.mask.clone()
-    mask[:, 0] = torch.tensor([0.0, 1, 0, 0, 0], dtype=torch.float64)
-    trial = Trial(setup.judge, LOSS, setup.x, setup.y, Draw(mask))
-    free = torch.ones_like(mask, dtype=torch.bool)
-    drawn = LOSS(trial.judge(trial.x, mask), trial.y)[:, 0]
-    exact = torch.zeros_like(mask[:, 0])
-    for i in (0, 2, 3, 4):
-        gain = drawn - loss_after(trial, 1, i)[:, 0]
-        exact[:, i] -= D * gain / 4
-        exact[:, 1] += D * gain / 4
-    pushes = torch.stack([swaps.push(trial, free, 2, seeded(seed), own_k=True)[:, 0] for seed in range(2000)])
-    error = pushes.std(0) / len(pushes) ** 0.5
-    assert ((pushes.mean(0) - exact).abs() <= 6 * error + 1e-12).all()
 
 
 def test_bounds_and_draws_of_own_counts():
     k = torch.tensor([[[1.0], [4.0]]])
     found = swaps.bound_for(k, 50, 2.0)
     assert found.flatten().tolist() == pytest.approx([swaps.bound_for(1, 50, 2.0), swaps.bound_for(4, 50, 2.0)])
-    drawn = swaps.draw(torch.zeros(1, 2, 50), k, seeded()).mask
-    assert drawn.sum(-1).tolist() == [[1, 4]]
+    drawn = swaps.draw(torch.zeros(1, 2, 50), k, torch.rand(1, 2, 50, generator=seeded()))
+    assert drawn.mask.sum(-1).tolist() == [[1, 4]]

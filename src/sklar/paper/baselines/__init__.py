@@ -19,6 +19,7 @@ _HOMES = {
     "cae": ("cae", "ConcreteAutoencoder"),
     "realx": ("realx", "RealX"),
     "gdfs": ("gdfs", "GreedyDynamicSelection"),
+    "dime": ("dime", "Dime"),
     "lime": ("lime", "Lime"),
     "shap": ("shap", "Shap"),
     "gradient-shap": ("gradient_shap", "GradientShap"),

@@ -29,6 +29,8 @@ class Baseline(DeclaredParams, BaseEstimator):
     ----------
     task : "auto", "classification" or "regression"
         "auto" reads it from y: real numbers are regression, everything else is classification.
+    scale : bool, default True
+        Bring every column to mean 0 and deviation 1; False takes columns as they are, as pixels from 0 to 1.
     random_state : int, RandomState or None
     verbose : bool
         Show a progress bar.
@@ -47,6 +49,7 @@ class Baseline(DeclaredParams, BaseEstimator):
     handles_regression = True
     handles_missing = False
     task: Literal["auto", "classification", "regression"] = "auto"
+    scale: bool = True
     random_state: RandomState = None
     verbose: Verbose = False
 
@@ -116,7 +119,8 @@ class Baseline(DeclaredParams, BaseEstimator):
         self._require_finite(X)
         check_k(getattr(self, "k", None), X.shape[1])
         target = self._encode_target(y)
-        self.scaling_ = Scaling.of(X, names)
+        d = X.shape[1]
+        self.scaling_ = Scaling.of(X, names) if self.scale else Scaling(np.zeros(d), np.ones(d))
         return self.scaling_.apply(X), target
 
     def _encode_target(self, y: np.ndarray) -> np.ndarray:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import leaky_relu
 
-from sklar.model.networks import PredictNet
+from sklar.model.networks import PredictNet, StackedLinear
 from sklar.paper.baselines.networks import (
     BatchSize,
     PredictsFromMask,
@@ -24,8 +25,10 @@ from sklar.paper.baselines.networks import (
     gumbel_like,
 )
 from sklar.params import Count, NonNegative, Positive
+from sklar.training.engine.graphs import BatchStep
 
 HOTTEST, COLDEST = 10.0, 0.1
+DROPOUT = 0.1  # of the decoder
 SETTLED = 0.998  # the mean over units of their largest weight at which the choice counts as made
 
 
@@ -34,10 +37,10 @@ class ConcreteLayer(nn.Module):
 
     def __init__(self, n_features: int, k: int, replicas: int, generator: torch.Generator) -> None:
         super().__init__()
-        bound = (6 / (n_features + k)) ** 0.5  # Glorot's
-        self.logits = nn.Parameter(torch.empty(replicas, n_features, k).uniform_(-bound, bound, generator=generator))
+        deviation = (2 / (n_features + k)) ** 0.5  # Glorot's
+        self.logits = nn.Parameter(deviation * torch.randn(replicas, n_features, k, generator=generator))
 
-    def forward(self, x: Tensor, temperature: float, generator: torch.Generator) -> Tensor:
+    def forward(self, x: Tensor, temperature: Tensor, generator: torch.Generator) -> Tensor:
         """Mix the features by one concrete draw for the whole batch: (R, n, d) -> (R, n, k)."""
         gumbel = gumbel_like(self.logits, tuple(self.logits.shape), generator)
         weights = torch.softmax((self.logits + gumbel) / temperature, dim=1)
@@ -46,6 +49,25 @@ class ConcreteLayer(nn.Module):
     def decided(self) -> Tensor:
         """Mean over units of the largest weight, for the least decided replica."""
         return torch.softmax(self.logits, dim=1).amax(1).mean(-1).amin()
+
+
+class Decoder(nn.Module):
+    """k - h - h - d, each layer leaky and with dropout, as the authors' for MNIST; without a generator none drops."""
+
+    def __init__(self, k: int, hidden: int, n_features: int, replicas: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.first = StackedLinear(replicas, k, hidden, generator)
+        self.second = StackedLinear(replicas, hidden, hidden, generator)
+        self.last = StackedLinear(replicas, hidden, n_features, generator)
+
+    def forward(self, values: Tensor, noise: torch.Generator | None = None) -> Tensor:
+        """x rebuilt: (R, n, k) -> (R, n, d)."""
+        for layer in (self.first, self.second):
+            values = leaky_relu(layer(values), 0.2)
+            if noise is not None:
+                kept = torch.rand(values.shape, generator=noise, device=values.device) >= DROPOUT
+                values = values * kept / (1 - DROPOUT)
+        return self.last(values)
 
 
 class AutoencoderAndPredictor(nn.Module):
@@ -65,14 +87,17 @@ class ConcreteAutoencoder(PredictsFromMask):
     ----------
     k : int, default 4
         Selector units, and so features.
-    decoder_hidden, predictor_hidden : int, default 200
-        Widths of the decoder k-200-BN-200-BN-d and of the predictor d-200-BN-200-BN-out.
-    selector_learning_rate : float, default 0.1
-        For the logits of the units, which must travel further than weights do.
-    iterations : int, default 3000
-        Over which the temperature falls; doubled, and training restarted, while the units have not settled.
-    tries : int, default 3
+    decoder_hidden, predictor_hidden : int, default 320 and 200
+        Widths of the decoder k-320-320-d and of the predictor d-200-BN-200-BN-out.
+    selector_learning_rate : float or None
+        For the logits of the units; None is `learning_rate`.
+    iterations : int, default 76,800
+        Over which the temperature falls, as 300 epochs of 256 steps; doubled, and training begun anew, while the units
+        have not settled.
+    tries : int, default 5
         How often at most.
+    predictor_iterations : int, default 3000
+        For the predictor, and the decoder of exactly the k values, once the choice is made.
     batch_size, weight_decay : default 256 and 0
 
     Examples
@@ -88,10 +113,12 @@ class ConcreteAutoencoder(PredictsFromMask):
     """
 
     k: Count = 4
-    decoder_hidden: Count = 200
+    decoder_hidden: Count = 320
     predictor_hidden: Count = 200
-    selector_learning_rate: Positive = 0.1
-    tries: Count = 3
+    selector_learning_rate: Positive | None = None
+    iterations: Count = 76_800
+    predictor_iterations: Count = 3000
+    tries: Count = 5
     batch_size: BatchSize = 256
     weight_decay: NonNegative = 0.0
 
@@ -108,7 +135,7 @@ class ConcreteAutoencoder(PredictsFromMask):
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
         return AutoencoderAndPredictor(
             ConcreteLayer(n_features, self.k, replicas, generator),
-            PredictNet(self.k, self.decoder_hidden, n_features, replicas=replicas, generator=generator),
+            Decoder(self.k, self.decoder_hidden, n_features, replicas, generator),
             PredictNet(n_features, self.predictor_hidden, n_outputs, replicas=replicas, generator=generator),
         )
 
@@ -125,12 +152,19 @@ class ConcreteAutoencoder(PredictsFromMask):
     def _train_autoencoder(self, model: Any, x: Tensor, iterations: int, generator: torch.Generator) -> None:
         """Rebuild x while the temperature falls exponentially; stop once the units have settled."""
         optimiser = adam([model.decoder], self.learning_rate, self.weight_decay)
-        optimiser.add_param_group({"params": [model.units.logits], "lr": self.selector_learning_rate})
-        for step, rows in enumerate(self._steps(x.shape[1], iterations, generator, "autoencoder")):
-            temperature = HOTTEST * (COLDEST / HOTTEST) ** (step / iterations)
-            rebuilt = model.decoder(model.units(x[:, rows], temperature, generator))
-            descend(optimiser, (rebuilt - x[:, rows]).square().mean((-2, -1)).sum())
-            if step % 100 == 0 and model.units.decided() >= SETTLED:
+        rate = self.selector_learning_rate or self.learning_rate
+        optimiser.add_param_group({"params": [model.units.logits], "lr": rate})
+        temperature = x.new_tensor(HOTTEST)
+
+        def learn(rows: Tensor) -> Tensor:
+            rebuilt = model.decoder(model.units(x[:, rows], temperature, generator), generator)
+            return descend(optimiser, (rebuilt - x[:, rows]).square().mean((-2, -1)).sum())
+
+        step = BatchStep(learn, x.device, generator)
+        for done, rows in enumerate(self._steps(x.shape[1], iterations, generator, "autoencoder")):
+            temperature.fill_(HOTTEST * (COLDEST / HOTTEST) ** (done / iterations))
+            step(rows)
+            if done % 100 == 0 and model.units.decided() >= SETTLED:
                 break
 
     def _train_decoder_and_predictor(self, model: Any, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
@@ -139,12 +173,15 @@ class ConcreteAutoencoder(PredictsFromMask):
         weights = torch.nn.functional.one_hot(model.units.logits.argmax(1), x.shape[2]).to(x.dtype)  # (R, k, d)
         mask = _best_k(model.units, self.k).unsqueeze(1)  # (R, 1, d)
         optimiser = adam([model.decoder, model.predictor], self.learning_rate, self.weight_decay)
-        for rows in self._steps(x.shape[1], self.iterations, generator, "predictor"):
+
+        def learn(rows: Tensor) -> Tensor:
             x_rows = x[:, rows].expand(len(weights), -1, -1)
-            rebuilt = model.decoder(x_rows @ weights.mT)
+            rebuilt = model.decoder(x_rows @ weights.mT, generator)
             loss = (rebuilt - x_rows).square().mean((-2, -1))
             loss = loss + task.row_loss(model.predictor(x_rows * mask), y[..., rows]).mean(-1)
-            descend(optimiser, loss.sum())
+            return descend(optimiser, loss.sum())
+
+        self._learn(learn, x.shape[1], min(self.predictor_iterations, self.iterations), generator)
 
     def _steps(self, n_rows: int, iterations: int, generator: torch.Generator, what: str) -> Iterator[Tensor]:
         return endless_batches(n_rows, iterations, self.batch_size, generator, what, bool(self.verbose))

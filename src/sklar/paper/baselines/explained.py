@@ -1,4 +1,4 @@
-"""A PredictNet trained on all features, for the baselines that explain a finished predictor: LIME and SHAP."""
+"""A PredictNet trained on all features, for what explains a network by its gradients."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.special import softmax
 from sklearn.base import clone
 from torch import Tensor, nn
 
@@ -14,14 +13,14 @@ from sklar.model.networks import PredictNet
 from sklar.paper.baselines.base import above_average, top_k
 from sklar.paper.baselines.networks import PredictsFromMask, adam, descend
 from sklar.params import Count
-from sklar.training.engine.loop import BestWeights, progress_bar
+from sklar.training.engine.loop import BestWeights
 
 FEWEST_ROWS_TO_SPLIT = 50  # with fewer, all are needed to train
 CHECK_EVERY, PATIENCE = 20, 20  # steps between looks at the held-out rows, and looks without a better one
 
 
 class ExplainedPredictor(PredictsFromMask):
-    """Trains the predictor and goes through the rows; a subclass fills `_explainer` and `_explain`.
+    """Trains the predictor; a subclass fills `_scores`.
 
     Parameters
     ----------
@@ -37,14 +36,6 @@ class ExplainedPredictor(PredictsFromMask):
     k: Count | None = None
     predictor_hidden: Count = 200
     iterations: Count = 2000
-
-    def _explainer(self, seed: int) -> Any:
-        """What explains single rows; built when needed, from `background_`."""
-        raise NotImplementedError
-
-    def _explain(self, explainer: Any, row: np.ndarray, label: int) -> np.ndarray:
-        """Signed contributions of one scaled row's features to output `label`: (d,)."""
-        raise NotImplementedError
 
     def fit_problems(self, problems: list[tuple[Any, Any]], random_states: list[int]) -> list[Any]:
         """Train one model per data set (X, y), one after the other: each stops when its own held-out rows say so."""
@@ -84,22 +75,6 @@ class ExplainedPredictor(PredictsFromMask):
             if keeper.exhausted:
                 break
         keeper.restore()
-
-    def _black_box(self, rows: np.ndarray) -> np.ndarray:
-        """What is explained: class probabilities, or values, (n, out)."""
-        outputs = self._answer(np.asarray(rows, dtype=np.float64), lambda model, x: model(x))
-        return softmax(outputs, axis=1) if self.task_ == "classification" else outputs
-
-    def _scores(self, rows: np.ndarray) -> np.ndarray:
-        labels = self._black_box(rows).argmax(axis=1)
-        explainer = self._explainer(self.seed_)
-        progress = progress_bar(len(rows), type(self).__name__.lower(), bool(self.verbose))
-        scores = np.empty(rows.shape)
-        for i, (row, label) in enumerate(zip(rows, labels, strict=True)):
-            scores[i] = np.abs(self._explain(explainer, row, int(label)))
-            progress.update()
-        progress.close()
-        return scores
 
     def _choose(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return above_average(scores) if self.k is None else top_k(scores, self.k)

@@ -6,161 +6,136 @@ policy never sees a feature it has not acquired, so its choice cannot carry what
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import layer_norm
 
-from sklar.model.networks import PredictNet, StackedLinear
-from sklar.paper.baselines.base import check_k, top_k
-from sklar.paper.baselines.networks import BatchSize, PredictsFromMask, adam, descend, gumbel_like, n_replicas
-from sklar.params import Count, NonNegative, at_least
+from sklar.paper.baselines.networks import gumbel_like, n_replicas
+from sklar.paper.baselines.plateau import BestReplicas
+from sklar.paper.baselines.sequential import NEVER, Rows, SequentialBaseline, TrunkAndHead, add_feature, see
+from sklar.params import Count
 
-HOTTEST, COLDEST = 1.0, 0.1  # the range of the concrete relaxation's temperature over training
-NEVER = -1e6  # the logit of a feature that is already seen
-
-
-class Policy(nn.Module):
-    """2d - h - h - d, each layer normalised row by row: before the first choice all rows of a batch look alike."""
-
-    def __init__(self, n_features: int, hidden: int, replicas: int, generator: torch.Generator) -> None:
-        super().__init__()
-        self.first = StackedLinear(replicas, 2 * n_features, hidden, generator)
-        self.second = StackedLinear(replicas, hidden, hidden, generator)
-        self.last = StackedLinear(replicas, hidden, n_features, generator)
-
-    def forward(self, seen: Tensor) -> Tensor:
-        """A logit for every feature: (R, n, 2 d) -> (R, n, d)."""
-        h = seen
-        for layer in (self.first, self.second):
-            h = layer(h).relu()
-            h = layer_norm(h, h.shape[-1:])
-        return self.last(h)
+HOTTEST, COLDEST = 1.0, 0.1  # temperatures of the concrete relaxation
+SHARPNESS = 5.0  # the policy's outputs times this are the logits, as in the authors' code
 
 
 class PolicyAndPredictor(nn.Module):
     """Two networks that read [x * mask, mask]: one names the next feature, one predicts."""
 
-    def __init__(self, policy: Policy, predictor: PredictNet) -> None:
+    def __init__(self, policy: TrunkAndHead, predictor: TrunkAndHead) -> None:
         super().__init__()
         self.policy, self.predictor = policy, predictor
 
-    def next_logits(self, x: Tensor, mask: Tensor) -> Tensor:
-        """Logits of the next feature, those already seen excluded: (R, n, d)."""
-        logits = self.policy(see(x, mask))
-        return torch.where(mask > 0.5, NEVER, logits)
+    def logits(self, x: Tensor, mask: Tensor, noise: torch.Generator | None = None) -> Tensor:
+        """Of the next feature, also of those already seen: (R, n, d)."""
+        return SHARPNESS * self.policy(see(x, mask), noise)
 
 
-def see(x: Tensor, mask: Tensor) -> Tensor:
-    """What a network is shown: [x * mask, mask], so that "absent" and "zero" differ: (R, n, 2 d)."""
-    return torch.cat([x * mask, mask.expand_as(x * mask)], dim=-1)
-
-
-class GreedyDynamicSelection(PredictsFromMask):
+class GreedyDynamicSelection(SequentialBaseline):
     """Instance-wise selection, one feature after another from those already seen.
 
-    Takes the parameters of `NetworkBaseline` too.
+    Takes the parameters of `SequentialBaseline` too. The temperature of the relaxed choices falls in steps; at each,
+    training goes on until the held-out loss no longer falls. The weights kept are the best with hard choices.
 
     Parameters
     ----------
-    k : int, default 4
-        Features per row.
-    policy_hidden, predictor_hidden : int, default 128
-        Widths of the policy 2d-128-LN-128-LN-d and the predictor 2d-128-BN-128-BN-out.
-    warmup : int, default 1000
-        Iterations in which the predictor alone learns, on random masks of random size.
-    iterations : int, default 3000
-        An iteration acquires k features, with a step after each.
-    batch_size, weight_decay : default 256 and 0
+    policy_hidden, predictor_hidden : int, default 512
+        Widths of the policy 2d-512-512-d and the predictor 2d-512-512-out.
+    n_temperatures : int, default 5
+        From 1 to .1.
 
     Examples
     --------
     >>> from sklar.paper.baselines import GreedyDynamicSelection
     >>> from sklar.datasets import make_synthetic
     >>> X, y, relevant = make_synthetic("syn1", n_samples=300, random_state=0)
-    >>> gdfs = GreedyDynamicSelection(k=2, iterations=10, warmup=5, batch_size=100, random_state=0).fit(X, y)
+    >>> gdfs = GreedyDynamicSelection(k=2, iterations=10, warmup=5, policy_hidden=16, random_state=0).fit(X, y)
     >>> set(gdfs.select(X, k=3).sum(axis=1).tolist())
     {3}
     """
 
-    is_instance_wise = True
-    k: Count = 4
-    policy_hidden: Count = 128
-    predictor_hidden: Count = 128
-    warmup: Annotated[int, at_least(0)] = 1000
-    batch_size: BatchSize = 256
-    weight_decay: NonNegative = 0.0
+    policy_hidden: Count = 512
+    predictor_hidden: Count = 512
+    n_temperatures: Count = 5
 
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
-        policy = Policy(n_features, self.policy_hidden, replicas, generator)
-        width = self.predictor_hidden
-        predictor = PredictNet(2 * n_features, width, n_outputs, replicas=replicas, generator=generator)
-        return PolicyAndPredictor(policy, predictor)
+        def network(hidden: int, n_out: int) -> TrunkAndHead:
+            return TrunkAndHead(n_features, hidden, n_out, self.dropout, replicas, generator)
+
+        return PolicyAndPredictor(network(self.policy_hidden, n_features), network(self.predictor_hidden, n_outputs))
 
     def _train(self, model: PolicyAndPredictor, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
-        self._warm_up(model, x, y, generator)
-        optimiser = adam([model], self.learning_rate, self.weight_decay)
-        model.train()
-        temperature = x.new_tensor(HOTTEST)
+        rows = self._split(x, y, generator)
+        self._warm_up(model.predictor, model.predictor, rows, generator)
+        hard_best = BestReplicas(model)
+        temperatures = np.geomspace(HOTTEST, COLDEST, self.n_temperatures).tolist()
+        self._in_stages(temperatures, partial(self._train_at, model, rows, hard_best, generator))
+        hard_best.restore()
 
-        def learn(rows: Tensor) -> Tensor:
-            x_rows, y_rows = x[:, rows].expand(n_replicas(model), -1, -1), y[..., rows]
-            mask = torch.zeros_like(x_rows)
-            for _ in range(self.k):
-                logits = model.next_logits(x_rows, mask)
-                gumbel = gumbel_like(logits, tuple(logits.shape), generator)
-                pick = torch.softmax((logits + gumbel) / temperature, dim=-1)  # (R, b, d)
-                output = model.predictor(see(x_rows, torch.maximum(mask, pick)))
-                loss = descend(optimiser, self._task().row_loss(output, y_rows).mean(-1).sum())
-                mask = add_feature(mask, pick.detach())  # greedy: no gradient from one step to the next
-            return loss
+    def _train_at(
+        self,
+        model: PolicyAndPredictor,
+        rows: Rows,
+        hard_best: BestReplicas,
+        generator: torch.Generator,
+        temperature: float,
+        steps: int,
+    ) -> int:
+        replicas = n_replicas(model)
 
-        def cool(index: int) -> None:
-            temperature.fill_(HOTTEST * (COLDEST / HOTTEST) ** (index / self.iterations))
+        def loss_of(batch: Tensor) -> Tensor:
+            x_rows, y_rows = rows.of(batch, replicas)
+            masks = self._rollout(model, x_rows, generator)  # (R, k b, d)
+            x_all, y_all = x_rows.repeat(1, self.k, 1), y_rows.repeat(*[1] * (y_rows.ndim - 1), self.k)
+            logits = model.logits(x_all, masks, generator)
+            shown = torch.maximum(masks, relaxed(logits, temperature, generator))
+            return self._losses(model.predictor(see(x_all, shown), generator), y_all).mean(-1).sum()
 
-        self._learn(learn, x.shape[1], self.iterations, generator, before=cool)
+        def held() -> Tensor:
+            soft, hard = self._held_losses(model, rows, temperature, generator)
+            hard_best.see(hard.double().cpu())
+            return soft
 
-    def _warm_up(self, model: PolicyAndPredictor, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
-        """The predictor alone, on random masks whose rate is drawn row by row from U(0, 1)."""
-        optimiser = adam([model.predictor], self.learning_rate, self.weight_decay)
-        model.train()
+        return self._train_until_flat(model, loss_of, held, rows, steps, generator)
 
-        def learn(rows: Tensor) -> Tensor:
-            x_rows = x[:, rows].expand(n_replicas(model), -1, -1)
-            rate = torch.rand((*x_rows.shape[:2], 1), generator=generator, device=x.device)
-            mask = torch.bernoulli(rate.expand_as(x_rows), generator=generator)
-            output = model.predictor(see(x_rows, mask))
-            return descend(optimiser, self._task().row_loss(output, y[..., rows]).mean(-1).sum())
+    @torch.no_grad()
+    def _rollout(self, model: PolicyAndPredictor, x: Tensor, generator: torch.Generator) -> Tensor:
+        """The masks before each of the k choices, drawn by the policy's odds: (R, k b, d).
 
-        self._learn(learn, x.shape[1], self.warmup, generator)
+        Greedy: no gradient goes from one step to the next, so that the steps' losses can be computed together.
+        """
+        mask, masks = torch.zeros_like(x), []
+        for step in range(self.k):
+            masks.append(mask)
+            if step < self.k - 1:
+                logits = model.logits(x, mask, generator)
+                mask = add_feature(mask, logits + gumbel_like(logits, tuple(logits.shape), generator))
+        return torch.cat(masks, dim=1)
 
-    def _scores(self, rows: np.ndarray) -> np.ndarray:
-        return self._acquired(rows, self.k)
+    @torch.no_grad()
+    def _held_losses(
+        self, model: PolicyAndPredictor, rows: Rows, temperature: float, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor]:
+        """Mean loss over the k steps on the rows kept aside, with relaxed and with hard choices: (R,) each."""
+        x, y = rows.of(rows.held, n_replicas(model))
+        mask, soft, hard = torch.zeros_like(x), [], []
+        for _ in range(self.k):
+            pick = relaxed(torch.where(mask > 0.5, NEVER, model.logits(x, mask)), temperature, generator)
+            soft.append(self._losses(model.predictor(see(x, torch.maximum(mask, pick))), y).mean(-1))
+            mask = add_feature(mask, pick)
+            hard.append(self._losses(model.predictor(see(x, mask)), y).mean(-1))
+        return torch.stack(soft).mean(0), torch.stack(hard).mean(0)
 
-    def _masks(self, rows: np.ndarray, k: int | None = None) -> np.ndarray:
-        check_k(k, rows.shape[1])
-        return top_k(self._acquired(rows, k or self.k), k or self.k)
-
-    def _acquired(self, rows: np.ndarray, n_steps: int) -> np.ndarray:
-        """Scores n_steps, n_steps - 1, ..., 1 in the order of acquisition; below 1, the policy's odds for the rest."""
-
-        def ask(model: Any, x: Tensor) -> Tensor:
-            mask, scores = torch.zeros_like(x), torch.zeros_like(x)
-            for step in range(n_steps):
-                after = add_feature(mask, model.next_logits(x, mask))
-                scores += (after - mask) * (n_steps - step)
-                mask = after
-            return torch.where(mask > 0.5, scores, torch.softmax(model.next_logits(x, mask), dim=-1) / 2)
-
-        return self._answer(rows, ask)
+    def _preference(self, model: Any, x: Tensor, mask: Tensor) -> Tensor:
+        return model.logits(x, mask)
 
     def _outputs(self, model: PolicyAndPredictor, x: Tensor, mask: Tensor) -> Tensor:
         return model.predictor(see(x, mask))
 
 
-def add_feature(mask: Tensor, preference: Tensor) -> Tensor:
-    """The mask with its most preferred unseen feature added: (R, n, d)."""
-    winner = torch.where(mask > 0.5, NEVER, preference).argmax(-1, keepdim=True)
-    return mask.scatter(-1, winner, 1.0)
+def relaxed(logits: Tensor, temperature: float, generator: torch.Generator) -> Tensor:
+    """A concrete draw of one feature: (R, n, d), every row summing to 1."""
+    return torch.softmax((logits + gumbel_like(logits, tuple(logits.shape), generator)) / temperature, dim=-1)

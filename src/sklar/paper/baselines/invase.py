@@ -6,14 +6,17 @@ x); the policy gradient then moves the selection probabilities p(x).
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from sklar.model.networks import ChoiceNet, PredictNet
-from sklar.paper.baselines.networks import PredictsFromMask, adam, descend
-from sklar.params import Count, NonNegative, Positive
+from sklar.paper.baselines.networks import adam, descend
+from sklar.paper.baselines.priced import PricedBaseline
+from sklar.params import Count, Positive
 
 
 class ActorAndCritics(nn.Module):
@@ -24,15 +27,15 @@ class ActorAndCritics(nn.Module):
         self.actor, self.critic, self.baseline = actor, critic, baseline
 
 
-class Invase(PredictsFromMask):
+class Invase(PricedBaseline):
     """Instance-wise selection by an actor, a critic and a baseline network.
 
-    Takes the parameters of `NetworkBaseline` too.
+    Takes the parameters of `NetworkBaseline` and `PricedBaseline` too; the price is that of the selection probability.
 
     Parameters
     ----------
-    penalty : float, default 0.1
-        Price (lambda) of the *mean* selection probability of a row.
+    activation : "relu" or "selu", default "relu"
+        Of all three networks. The author's is SELU on Syn3-6, with a penalty of .15 on Syn5.
     actor_hidden, critic_hidden : int, default 100 and 200
         Widths: actor d-100-100-d; critic and baseline d-200-BN-200-BN-out.
     iterations, learning_rate : default 10,000 and 1e-4
@@ -52,17 +55,19 @@ class Invase(PredictsFromMask):
 
     is_instance_wise = True
     _with_baseline = True
-    penalty: NonNegative = 0.1
+    activation: Literal["relu", "selu"] = "relu"
     actor_hidden: Count = 100
     critic_hidden: Count = 200
     iterations: Count = 10_000
     learning_rate: Positive = 1e-4
 
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
-        def critic() -> PredictNet:
-            return PredictNet(n_features, self.critic_hidden, n_outputs, replicas=replicas, generator=generator)
+        shared: Any = {"activation": self.activation, "replicas": replicas, "generator": generator}
 
-        actor = ChoiceNet(n_features, self.actor_hidden, replicas=replicas, generator=generator)
+        def critic() -> PredictNet:
+            return PredictNet(n_features, self.critic_hidden, n_outputs, **shared)
+
+        actor = ChoiceNet(n_features, self.actor_hidden, **shared)
         return ActorAndCritics(actor, critic(), critic() if self._with_baseline else None)
 
     def _train(self, model: ActorAndCritics, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
@@ -70,6 +75,7 @@ class Invase(PredictsFromMask):
         critics = [model.critic] if model.baseline is None else [model.critic, model.baseline]
         act = adam([model.actor], self.learning_rate, self.weight_decay)
         learn = adam(critics, self.learning_rate, self.weight_decay)
+        price: Any = model.price  # (R, 1)
 
         def step(rows: Tensor) -> Tensor:
             x_rows, y_rows = x[:, rows], y[..., rows]  # (1, b, d), (b,)
@@ -83,7 +89,7 @@ class Invase(PredictsFromMask):
             reward = -self._cost(critics, shown, y_rows)  # (R, b)
             # E over z of the reward, by the policy gradient; lambda prices the mean of p.
             log_chance = -binary_cross_entropy_with_logits(logits, mask, reduction="none").sum(-1)
-            row_loss = -reward * log_chance + self.penalty * torch.sigmoid(logits).mean(-1)
+            row_loss = -reward * log_chance + price * torch.sigmoid(logits).mean(-1)
             return descend(act, row_loss.mean(-1).sum())
 
         self._learn(step, x.shape[1], self.iterations, generator)
@@ -99,6 +105,9 @@ class Invase(PredictsFromMask):
 
     def _choose(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return scores > 0.5
+
+    def _decided(self, model: ActorAndCritics, x: Tensor) -> Tensor:
+        return (model.actor(x).scores > 0).to(x.dtype)
 
     def _outputs(self, model: ActorAndCritics, x: Tensor, mask: Tensor) -> Tensor:
         return model.critic(x * mask)

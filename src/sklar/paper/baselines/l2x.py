@@ -7,6 +7,7 @@ answer: with a small k, L2X encodes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,22 @@ import torch
 from torch import Tensor
 
 from sklar.paper.baselines.networks import SelectorAndPredictor, SelectorPredictorBaseline, adam, descend, gumbel_like
+from sklar.paper.baselines.plateau import BestReplicas
 from sklar.params import Count, Positive
+
+HELD_SHARE = 10  # one row of so many says which weights to keep
+FEWEST_ROWS_TO_SPLIT = 50  # with fewer, the training rows do
 
 
 def gumbel_subset(logits: Tensor, k: int, temperature: float, generator: torch.Generator | None = None) -> Tensor:
     """Relaxed subset of about k features: the maximum of k Gumbel-softmax draws, (R, n, d) -> (R, n, d)."""
     gumbel = gumbel_like(logits, (k, *logits.shape), generator)
     return torch.softmax((logits + gumbel) / temperature, dim=-1).amax(0)
+
+
+def best_k(logits: Tensor, k: int) -> Tensor:
+    """The k highest logits of each row, as 0 and 1: (R, n, d)."""
+    return torch.zeros_like(logits).scatter(-1, logits.topk(k, dim=-1).indices, 1.0)
 
 
 class L2X(SelectorPredictorBaseline):
@@ -34,6 +44,8 @@ class L2X(SelectorPredictorBaseline):
         Features per row; at test the k highest logits.
     temperature : float, default 0.1
         tau of the Gumbel softmax.
+    check_every : int, default 100
+        Steps between looks at a tenth of the rows, kept aside: the weights kept are those of the lowest loss there.
 
     Examples
     --------
@@ -47,6 +59,7 @@ class L2X(SelectorPredictorBaseline):
 
     k: Count = 4
     temperature: Positive = 0.1
+    check_every: Count = 100
 
     def fit(self, X: Any, y: Any, soft_labels: Any = None) -> L2X:
         """Learn from y or, where given, from another model's probabilities.
@@ -81,20 +94,35 @@ class L2X(SelectorPredictorBaseline):
     def _train(self, model: SelectorAndPredictor, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
         soft = getattr(self, "_soft", None)
         soft = None if soft is None else soft.to(x.device)
-        optimiser = adam([model], self.learning_rate, self.weight_decay)
-        model.train()
+        optimiser = adam([model], self.learning_rate, self.weight_decay, free=("norm", "selector.scores"))
+        order = torch.randperm(x.shape[1], generator=generator, device=x.device)
+        n_held = len(order) // HELD_SHARE if len(order) >= FEWEST_ROWS_TO_SPLIT else 0
+        held, kept = order[:n_held] if n_held else order, order[n_held:]
+        best = BestReplicas(model)
 
-        def learn(rows: Tensor) -> Tensor:
-            logits = model.selector(x[:, rows]).scores  # (R, b, d)
-            mask = gumbel_subset(logits, self.k, self.temperature, generator)
+        def losses(rows: Tensor, mask_of: Callable[[Tensor], Tensor]) -> Tensor:
+            mask = mask_of(model.selector(x[:, rows]).scores)  # (R, b, d)
             output = model.predictor(x[:, rows] * mask)  # (R, b, out)
             if soft is None:
-                losses = self._task().row_loss(output, y[..., rows])
-            else:  # cross-entropy with soft labels
-                losses = -(soft[rows] * torch.log_softmax(output, dim=-1)).sum(-1)
-            return descend(optimiser, losses.mean(-1).sum())  # losses (R, b)
+                return self._task().row_loss(output, y[..., rows]).mean(-1)
+            return -(soft[rows] * torch.log_softmax(output, dim=-1)).sum(-1).mean(-1)  # with soft labels
 
-        self._learn(learn, x.shape[1], self.iterations, generator)
+        def learn(batch: Tensor) -> Tensor:
+            def drawn(logits: Tensor) -> Tensor:
+                return gumbel_subset(logits, self.k, self.temperature, generator)
+
+            return descend(optimiser, losses(kept[batch], drawn).sum())
+
+        def look(step: int) -> None:
+            if step % self.check_every == 0 or step == self.iterations:
+                with torch.no_grad():
+                    model.eval()
+                    best.see(losses(held, lambda logits: best_k(logits, self.k)).double().cpu())
+                model.train()
+
+        self._learn(learn, len(kept), self.iterations, generator, before=look)
+        look(self.iterations)
+        best.restore()
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         return self._answer(rows, lambda model, x: model.selector(x).scores)

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 import numpy as np
 
 from sklar.paper.baselines.base import optional
-from sklar.paper.baselines.explained import ExplainedPredictor
+from sklar.paper.baselines.explained_trees import ExplainedTrees
 from sklar.params import at_least
 
 
-class Lime(ExplainedPredictor):
-    """The features of largest weight in a local linear model of a predictor, by the package `lime`.
+class Lime(ExplainedTrees):
+    """The features of largest weight in a local linear model of boosted trees, by the package `lime`.
 
-    Takes the parameters of `ExplainedPredictor` too; a score is the |weight|.
+    Takes the parameters of `ExplainedTrees` too; a score is the |weight|.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ class Lime(ExplainedPredictor):
     >>> import numpy as np
     >>> from sklar.paper.baselines import Lime
     >>> X = np.random.default_rng(0).standard_normal((200, 4))
-    >>> lime = Lime(k=1, iterations=50, n_perturbations=50, random_state=0).fit(X, X[:, 2] > 0)
+    >>> lime = Lime(k=1, n_trees=20, n_perturbations=50, random_state=0).fit(X, X[:, 2] > 0)
     >>> lime.select(X[:3])
     array([[False, False,  True, False],
            [False, False,  True, False],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from itertools import chain, islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import torch
@@ -97,14 +97,22 @@ class NetworkBaseline(Baseline):
         self.model_ = self._train_replicas(rows, target, 1, spawn_seeds(self.random_state, 1)[0])
 
     def _train_replicas(self, rows: np.ndarray, target: np.ndarray, replicas: int, seed: int) -> nn.Module:
+        x, y = self._tensors(rows, target)
+        weights = torch.Generator().manual_seed(seed)
+        model = self._build(rows.shape[-1], self._task().n_outputs, replicas, weights).to(x.device)
+        self._train(model, x, y, generator_on(x.device, seed))
+        return self._finished(model)
+
+    def _tensors(self, rows: np.ndarray, target: np.ndarray) -> tuple[Tensor, Tensor]:
+        """On the device: (1, n, d) and (n,), or one table per replica, (R, n, d) and (R, n)."""
         device = resolve_device(self.device)
         dtype = np.int64 if self.task_ == "classification" else np.float32
         x = torch.from_numpy(rows.astype(np.float32)).to(device)
-        x = x if x.ndim == 3 else x.unsqueeze(0)  # (1, n, d), or (R, n, d): one table per replica
-        y = torch.from_numpy(target.astype(dtype)).to(device)  # (n,), or (R, n)
-        weights = torch.Generator().manual_seed(seed)
-        model = self._build(rows.shape[-1], self._task().n_outputs, replicas, weights).to(device)
-        self._train(model, x, y, generator_on(device, seed))
+        return x if x.ndim == 3 else x.unsqueeze(0), torch.from_numpy(target.astype(dtype)).to(device)
+
+    @staticmethod
+    def _finished(model: nn.Module) -> nn.Module:
+        """A trained stack, as it answers."""
         return model.cpu().double().eval().requires_grad_(False)
 
     def _task(self) -> Task:
@@ -185,18 +193,22 @@ class SelectorPredictorBaseline(PredictsFromMask):
     ----------
     selector_hidden, predictor_hidden : int, default 100 and 200
         Widths of their layers.
+    activation : "relu" or "selu"
+        Of both.
     iterations : int, default 5000
     """
 
     is_instance_wise = True
+    activation: Literal["relu", "selu"] = "relu"
     selector_hidden: Count = 100
     predictor_hidden: Count = 200
     iterations: Count = 5000
 
     def _build(self, n_features: int, n_outputs: int, replicas: int, generator: torch.Generator) -> nn.Module:
+        shared: Any = {"activation": self.activation, "replicas": replicas, "generator": generator}
         return SelectorAndPredictor(
-            ChoiceNet(n_features, self.selector_hidden, replicas=replicas, generator=generator),
-            PredictNet(n_features, self.predictor_hidden, n_outputs, replicas=replicas, generator=generator),
+            ChoiceNet(n_features, self.selector_hidden, **shared),
+            PredictNet(n_features, self.predictor_hidden, n_outputs, **shared),
         )
 
     def _outputs(self, model: SelectorAndPredictor, x: Tensor, mask: Tensor) -> Tensor:
@@ -226,13 +238,20 @@ def endless_batches(
         progress.close()
 
 
-def adam(modules: list[nn.Module], learning_rate: float, weight_decay: float) -> torch.optim.Adam:
+def adam(
+    modules: list[nn.Module], learning_rate: float, weight_decay: float, free: tuple[str, ...] = ("norm",)
+) -> torch.optim.Adam:
     """Adam on `loss + weight_decay * sum of squared weights`; biases and norms go free, as in the authors' Keras.
 
-    torch adds `weight_decay * w` to the gradient of w; the gradient of the L2 term is twice that.
+    So do weights whose name holds a word of `free`. torch adds `weight_decay * w` to the gradient of w; the gradient
+    of the L2 term is twice that.
     """
     named = [pair for module in modules for pair in module.named_parameters()]
-    groups = optim.decay_groups(named, 2 * weight_decay, lambda name: name.endswith("weight") and "norm" not in name)
+
+    def decays(name: str) -> bool:
+        return name.endswith("weight") and not any(word in name for word in free)
+
+    groups = optim.decay_groups(named, 2 * weight_decay, decays)
     return optim.adam(groups, learning_rate, fused=True)
 
 

@@ -8,7 +8,7 @@ low-variance gradient of REBAR (Tucker et al., NeurIPS 2017).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import torch
@@ -16,22 +16,24 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, logsigmoid, softplus
 
 from sklar.paper.baselines.networks import SelectorAndPredictor, SelectorPredictorBaseline, adam, descend, n_replicas
-from sklar.params import NonNegative, Positive, at_least
+from sklar.paper.baselines.priced import PricedBaseline
+from sklar.params import Positive, at_least
 
 
-class RealX(SelectorPredictorBaseline):
+class RealX(PricedBaseline, SelectorPredictorBaseline):
     """Instance-wise selection through a predictor of random masks.
 
-    Takes the parameters of `SelectorPredictorBaseline` too.
+    The predictor learns first, for `warmup` steps; then the selector, through the finished predictor. The price is that
+    of the selection probability, and the parameters are those of `SelectorPredictorBaseline` and `PricedBaseline` too.
 
     Parameters
     ----------
-    penalty : float, default 0.1
-        Price (lambda) of the mean selection probability of a row.
     temperature : float, default 0.1
         Of the relaxed mask in REBAR's control variate; it changes the variance, not the mean.
-    warmup : int, default 1000
-        Iterations in which only the predictor learns.
+    warmup : int, default 5000
+        Iterations of the predictor.
+    iterations : int, default 5000
+        Of the selector.
 
     Examples
     --------
@@ -41,30 +43,37 @@ class RealX(SelectorPredictorBaseline):
     (200, 4)
     """
 
-    penalty: NonNegative = 0.1
     temperature: Positive = 0.1
-    warmup: Annotated[int, at_least(0)] = 1000
+    warmup: Annotated[int, at_least(0)] = 5000
 
     def _train(self, model: SelectorAndPredictor, x: Tensor, y: Tensor, generator: torch.Generator) -> None:
-        task = self._task()
+        task, replicas = self._task(), n_replicas(model)
         learn = adam([model.predictor], self.learning_rate, self.weight_decay)
         choose = adam([model.selector], self.learning_rate, self.weight_decay)
-        for step, rows in enumerate(self._batches(x.shape[1], generator, "realx")):
-            x_rows, y_rows = x[:, rows].expand(n_replicas(model), -1, -1), y[..., rows]
-            model.predictor.train()
+        price: Any = model.price  # (R, 1)
+
+        def predict(rows: Tensor) -> Tensor:
+            x_rows = x[:, rows].expand(replicas, -1, -1)
             tosses = torch.empty_like(x_rows).bernoulli_(0.5, generator=generator)
-            descend(learn, task.row_loss(model.predictor(x_rows * tosses), y_rows).mean(-1).sum())
-            if step < self.warmup:
-                continue
-            model.predictor.eval()
+            return descend(learn, task.row_loss(model.predictor(x_rows * tosses), y[..., rows]).mean(-1).sum())
+
+        def select(rows: Tensor) -> Tensor:
+            x_rows = x[:, rows].expand(replicas, -1, -1)
             logits = model.selector(x_rows).scores  # (R, b, d)
 
-            def loss_of(mask: Tensor, x_rows: Tensor = x_rows, y_rows: Tensor = y_rows) -> Tensor:
-                return task.row_loss(model.predictor(x_rows * mask), y_rows)  # (R, b)
+            def loss_of(mask: Tensor) -> Tensor:
+                return task.row_loss(model.predictor(x_rows * mask), y[..., rows])  # (R, b)
 
             surrogate = rebar_surrogate(logits, loss_of, self.temperature, generator)
-            loss = surrogate + self.penalty * torch.sigmoid(logits).mean(-1)
-            descend(choose, loss.mean(-1).sum())
+            return descend(choose, (surrogate + price * torch.sigmoid(logits).mean(-1)).mean(-1).sum())
+
+        model.predictor.train()
+        self._learn(predict, x.shape[1], self.warmup, generator)
+        model.predictor.eval().requires_grad_(False)
+        self._learn(select, x.shape[1], self.iterations, generator)
+
+    def _decided(self, model: SelectorAndPredictor, x: Tensor) -> Tensor:
+        return (model.selector(x).scores > 0).to(x.dtype)
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         return self._answer(rows, lambda model, x: torch.sigmoid(model.selector(x).scores))

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from sklar.paper.baselines.base import optional
-from sklar.paper.baselines.explained import ExplainedPredictor
+from sklar.paper.baselines.explained_trees import ExplainedTrees
 from sklar.params import Count
 
 
-class Shap(ExplainedPredictor):
-    """The features of largest Shapley value in a predictor's answer.
+class Shap(ExplainedTrees):
+    """The features of largest Shapley value in the answer of boosted trees.
 
     Needs the package `shap`: `pip install "sklar[baselines]"`.
 
-    Takes the parameters of `ExplainedPredictor` too; a score is the |value|.
+    Takes the parameters of `ExplainedTrees` too; a score is the |value|.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Shap(ExplainedPredictor):
     >>> import numpy as np
     >>> from sklar.paper.baselines import Shap
     >>> X = np.random.default_rng(0).standard_normal((200, 4))
-    >>> shap = Shap(k=1, iterations=50, n_permutations=2, random_state=0).fit(X, 3 * X[:, 2])
+    >>> shap = Shap(k=1, n_trees=20, n_permutations=2, random_state=0).fit(X, 3 * X[:, 2])
     >>> shap.select(np.ones((1, 4)))
     array([[False, False,  True, False]])
     """

@@ -6,15 +6,16 @@ penalty is the probability that it is open, Phi((mu + 1/2) / sigma).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from sklar.model.networks import PredictNet
-from sklar.paper.baselines.networks import PredictsFromMask, adam, descend
-from sklar.params import Count, NonNegative, Positive
+from sklar.paper.baselines.networks import adam, descend
+from sklar.paper.baselines.priced import PricedBaseline
+from sklar.params import Count, Positive
 
 
 class GatesAndPredictor(nn.Module):
@@ -31,15 +32,16 @@ def clamped_gates(centres: Tensor, noise: Tensor | float) -> Tensor:
     return (centres + noise + 0.5).clamp(0, 1)
 
 
-class StochasticGates(PredictsFromMask):
+class StochasticGates(PricedBaseline):
     """Global selection by Gaussian gates in front of a network.
 
-    Takes the parameters of `NetworkBaseline` too.
+    Takes the parameters of `NetworkBaseline` and `PricedBaseline` too; the price is that of the probability that a gate
+    is open.
 
     Parameters
     ----------
-    penalty : float, default 0.1
-        Price (lambda) of the mean probability that a gate is open.
+    k : int or None
+        With `penalty="auto"`, the price is chosen at which the number of open gates is nearest to k.
     sigma : float, default 0.5
         Spread of the noise of a gate.
     predictor_hidden : int, default 200
@@ -57,7 +59,7 @@ class StochasticGates(PredictsFromMask):
     (200, 5)
     """
 
-    penalty: NonNegative = 0.1
+    k: Count | None = None
     sigma: Positive = 0.5
     predictor_hidden: Count = 200
     gate_learning_rate: Positive | None = None
@@ -73,14 +75,14 @@ class StochasticGates(PredictsFromMask):
         gate_rate = self.gate_learning_rate or self.learning_rate
         optimiser.add_param_group({"params": [model.centres], "lr": gate_rate, "weight_decay": 0.0})
         model.train()
+        price = cast("Any", model.price).squeeze(1)  # (R,)
 
         def learn(rows: Tensor) -> Tensor:
-            shape = (model.centres.shape[0], len(rows), x.shape[2])
-            noise = self.sigma * torch.randn(shape, generator=generator, device=x.device)
-            gates = clamped_gates(model.centres, noise)  # (R, b, d)
+            noise = self.sigma * torch.randn(model.centres.shape, generator=generator, device=x.device)
+            gates = clamped_gates(model.centres, noise)  # (R, 1, d): one draw for the whole batch
             loss = task.row_loss(model.predictor(x[:, rows] * gates), y[..., rows]).mean(-1)  # (R,)
             chance_open = torch.special.ndtr((model.centres + 0.5) / self.sigma).mean((-2, -1))  # (R,)
-            return descend(optimiser, (loss + self.penalty * chance_open).sum())
+            return descend(optimiser, (loss + price * chance_open).sum())
 
         self._learn(learn, x.shape[1], self.iterations, generator)
 
@@ -90,6 +92,16 @@ class StochasticGates(PredictsFromMask):
 
     def _choose(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return scores > 0.5
+
+    def _decided(self, model: Any, x: Tensor) -> Tensor:
+        return (model.centres > 0).to(x.dtype).expand_as(x)
+
+    def _badness(self, model: Any, x: Tensor, y: Tensor) -> Tensor:
+        losses = super()._badness(model, x, y)
+        if self.k is None:
+            return losses
+        n_open = (model.centres > 0).sum((-2, -1))
+        return (n_open - self.k).abs() + torch.sigmoid(losses)  # of equally near ones, the lower loss
 
     def _outputs(self, model: Any, x: Tensor, mask: Tensor) -> Tensor:
         return model.predictor(x * mask * clamped_gates(model.centres, 0.0))

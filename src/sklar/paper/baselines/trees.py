@@ -94,10 +94,10 @@ class Forest(TreeEnsemble):
 class Boosting(TreeEnsemble):
     """Gradient boosting: XGBoost where installed, else scikit-learn's histogram boosting.
 
-    XGBoost scores a feature by the mean gain of its splits; histogram boosting has no importances, so there the
-    score is the loss of accuracy (or R^2) when the feature's values are shuffled, or above 100 features, where that
-    would take hours, the mean gain of its splits too. `engine_` says which ran. The parameters are those of
-    `TreeEnsemble`.
+    XGBoost scores a feature by the total gain of its splits (a mean would favour a feature that splits once and well);
+    histogram boosting has no importances, so there the score is the loss of accuracy (or R^2) when the feature's values
+    are shuffled, or above 100 features, where that would take hours, the total gain too. `engine_` says which ran. The
+    parameters are those of `TreeEnsemble`.
 
     Examples
     --------
@@ -116,7 +116,8 @@ class Boosting(TreeEnsemble):
             import xgboost
 
             maker = xgboost.XGBClassifier if classify else xgboost.XGBRegressor
-            return maker(n_estimators=self.n_trees, random_state=seed, n_jobs=1, verbosity=0)
+            params = {"random_state": seed, "n_jobs": 1, "verbosity": 0, "importance_type": "total_gain"}
+            return maker(n_estimators=self.n_trees, **params)
         maker = HistGradientBoostingClassifier if classify else HistGradientBoostingRegressor
         return maker(max_iter=self.n_trees, random_state=seed, verbose=int(bool(self.verbose)))
 
@@ -130,11 +131,10 @@ class Boosting(TreeEnsemble):
 
 
 def _split_gains(ensemble: Any, n_features: int) -> np.ndarray:
-    """The mean gain of a feature's splits over all trees of a histogram booster: (d,)."""
+    """The total gain of a feature's splits over all trees of a histogram booster: (d,)."""
     nodes = np.concatenate([tree.nodes for trees in ensemble._predictors for tree in trees])
     splits = nodes[nodes["is_leaf"] == 0]
-    total = np.bincount(splits["feature_idx"], weights=splits["gain"], minlength=n_features)
-    return total / np.maximum(np.bincount(splits["feature_idx"], minlength=n_features), 1)
+    return np.bincount(splits["feature_idx"], weights=splits["gain"], minlength=n_features)
 
 
 def _has_xgboost() -> bool:

@@ -20,8 +20,9 @@ from sklar.model.selection import SelectionModel
 from sklar.paper.experiments import environment
 from sklar.paper.experiments.honest_stack import fit_honest_stack
 from sklar.paper.experiments.joint_stack import JointStack, fit_joint_stack
+from sklar.paper.experiments.methods import Method, Params
 from sklar.paper.experiments.real import Split, real_split
-from sklar.paper.experiments.specs import Method, Params, Spec
+from sklar.paper.experiments.specs import Spec
 
 N_PIXELS = 120
 N_POINTS, QUICK_POINTS = 1500, 200

@@ -43,8 +43,9 @@ class HonestStack:
             inside = model.decide(model.scores(x))
             predicted[part] = model.output(x, inside.double())[0].argmax(-1).numpy()
             selected[part][:, union] = inside[0].numpy()
+        shared = model.shared()
         with torch.inference_mode():
-            correlation = model.covariance(model.gates(x[:, :1])).correlation().view(len(union), len(union)).numpy()
+            correlation = shared.covariance(shared.gates(x[:, :1])).correlation().view(len(union), -1).numpy()
         wide = np.eye(X.shape[1])
         wide[np.ix_(union, union)] = correlation
         return Answers(selected, float(100 * (predicted == y).mean()), wide)

@@ -17,17 +17,21 @@ from torch import Tensor
 from sklar.model import row_blocks
 from sklar.model.gates import Gates
 from sklar.model.selection import SelectionModel
+from sklar.paper.baselines.sequential import quick_products
+from sklar.paper.experiments.shallow import ShallowModel
 from sklar.paper.experiments.stacks import Answers, Table, known_params, stack_tables
 from sklar.table.scaling import Scaling
-from sklar.training.joint.fit import Rows, choose_penalties, fit_replicas, joint_architecture, loop_settings
+from sklar.training.joint.fit import Rows, fit_replicas, joint_architecture, loop_settings
 from sklar.training.penalty_path import penalty_grid
-from sklar.training.tasks import Task
+from sklar.training.tasks import Task, noiseless_loss
 
-HELD_SHARE = 0.2  # of the rows, kept aside where the penalty is chosen
+N_FOLDS = 5  # of cross-validation, where the penalty is chosen
 JOINT_DEFAULTS: dict[str, Any] = {
     "penalty": 0.0,
     "covariance": "low-rank",
     "n_factors": 8,
+    "mask": "relaxed",  # or "rounded", with the relaxed mask's gradient
+    "n_layers": 2,  # hidden layers of both networks, or 1
     "temperature": 1.0,
     "step_exponent": 0.0,
     "correlation_strength": 1.0,
@@ -77,53 +81,67 @@ class JointStack:
 
 
 def fit_joint_stack(
-    data: list[Table],
-    params: dict[str, Any],
-    device: torch.device,
-    seed: int,
-    k: int | None = None,
-    families: list[str] | None = None,
+    data: list[Table], params: dict[str, Any], device: torch.device, seed: int, k: int | None = None
 ) -> JointStack:
     """The paper's training of data sets (X, y) of one shape, side by side, with no early stop.
 
-    With penalty="auto" the first problem of every family trains a path of penalties and keeps the sparsest within one
-    standard error of the best, on a fifth of its rows; then all problems train with the penalty of their family, on
-    all rows. A family is one data set, drawn several times; without `families` every problem is one.
+    With penalty="auto" every problem's penalty is that of the lowest loss in 5-fold cross-validation; then all
+    problems train with theirs, on all rows.
     """
     params = known_params(JOINT_DEFAULTS, params, "joint training")
-    task = Task(int(max(y.max() for _, y, *_ in data)) + 1)
     start = time.perf_counter()
-    scalings, x, y = stack_tables(data, params["scaling"], device)
+    scalings, rows, task = stacked(data, params, device)
     penalties = [params["penalty"]] * len(data)
     if params["penalty"] == "auto":
-        names = families or [str(p) for p in range(len(data))]
-        firsts = [names.index(name) for name in dict.fromkeys(names)]
-        found = _path_choices(Rows(x[firsts], y[firsts]), task, params, seed, k)
-        by_name = dict(zip(dict.fromkeys(names), found, strict=True))
-        penalties = [by_name[name] for name in names]
+        grid = penalty_grid(float(np.log(task.n_outputs)))
+        penalties = [grid[best] for best in fold_losses(rows, task, params, grid, seed, k).argmin(1)]
     penalties = [float(penalty) for penalty in penalties]
-    model = _trained(Rows(x, y), task, penalties, params, seed, k)
+    model = trained(rows, task, penalties, params, seed, k)
     return JointStack(model.eval(), scalings, penalties, time.perf_counter() - start)
 
 
-def _path_choices(rows: Rows, task: Task, params: dict[str, Any], seed: int, k: int | None) -> list[float]:
-    """The penalty of each problem, from a path trained on four fifths of its rows."""
-    problems, n_held = len(rows.x), round(HELD_SHARE * len(rows))
-    grid = penalty_grid(float(np.log(task.n_outputs)))
-    held, kept = (
-        Rows(rows.x[:, part].repeat_interleave(len(grid), 0), rows.y[:, part].repeat_interleave(len(grid), 0))
-        for part in (slice(n_held), slice(n_held, None))
-    )
-    model = _trained(kept, task, grid * problems, params, seed, k)
-    return [grid[choice.member] for choice in choose_penalties(model, held, task, grid, problems)]
+def stacked(data: list[Table], params: dict[str, Any], device: torch.device) -> tuple[list[Scaling], Rows, Task]:
+    """The problems' rows side by side, how each was scaled, and the task."""
+    task = Task(int(max(y.max() for _, y, *_ in data)) + 1)
+    scalings, x, y = stack_tables(data, params["scaling"], device)
+    return scalings, Rows(x, y), task
 
 
-def _trained(
-    rows: Rows, task: Task, penalties: list[float], params: dict[str, Any], seed: int, k: int | None
+def fold_losses(
+    rows: Rows, task: Task, params: dict[str, Any], grid: list[float], seed: int, k: int | None = None
+) -> np.ndarray:
+    """Mean held-out loss of every problem at every penalty, by 5-fold cross-validation: (P, G).
+
+    A model is trained for each problem, penalty and fold, all side by side, and shows the held-out rows what it selects
+    without noise.
+    """
+    problems = len(rows.x)
+    kept, held = (_parts(rows, is_held, len(grid)) for is_held in (False, True))
+    penalties = [penalty for _ in range(problems) for penalty in grid for _ in range(N_FOLDS)]
+    model = trained(kept, task, penalties, params, seed, k).eval()
+    with torch.no_grad():
+        losses = noiseless_loss(model, task, held.x, held.y, torch.zeros(len(penalties), 1, device=rows.x.device))
+    return losses.mean(-1).unflatten(0, (problems, len(grid), N_FOLDS)).mean(-1).cpu().numpy()
+
+
+def _parts(rows: Rows, is_held: bool, n_penalties: int) -> Rows:
+    """The rows of every fold, or those outside it, for each problem, penalty and fold: (P G F, n', d)."""
+    fold = torch.arange(len(rows) - len(rows) % N_FOLDS, device=rows.x.device) % N_FOLDS
+    numbers = torch.stack([torch.nonzero((fold == f) == is_held).squeeze(1) for f in range(N_FOLDS)])  # (F, n')
+    parts = (part[:, numbers].repeat_interleave(n_penalties, 0).flatten(0, 1) for part in (rows.x, rows.y))
+    return Rows(*parts)
+
+
+def trained(
+    rows: Rows, task: Task, penalties: list[float], params: dict[str, Any], seed: int, k: int | None = None
 ) -> SelectionModel:
     """One replica for each of the rows (R, n, d) and penalties, trained side by side."""
     gates = Gates(rows.x.shape[2])
     if params["n_factors"] == "k":
         params = {**params, "n_factors": k or gates.n}
     architecture = joint_architecture(params, task, k, gates)
-    return fit_replicas(rows, task, architecture, penalties, loop_settings(params), seed)[0]
+    network = SelectionModel if params["n_layers"] == 2 else ShallowModel
+    rounded = params["mask"] == "rounded"
+    with quick_products():
+        settings = loop_settings(params)
+        return fit_replicas(rows, task, architecture, penalties, settings, seed, rounded=rounded, network=network)[0]

@@ -22,7 +22,7 @@ from sklar.paper.data import load_images, load_isolet
 from sklar.paper.experiments.honest_stack import fit_honest_stack
 from sklar.paper.experiments.joint_stack import fit_joint_stack
 from sklar.paper.experiments.judge_cache import cached_judge
-from sklar.paper.experiments.specs import CPU_ROWS
+from sklar.paper.experiments.methods import CPU_ROWS
 from sklar.paper.experiments.stacks import scaling_of
 from sklar.paper.experiments.units import STACKED_BASELINES, Cell, Measured, Unit
 from sklar.training.engine.graphs import BatchStep
@@ -30,7 +30,7 @@ from sklar.training.engine.runtime import generator_on
 from sklar.training.honest.judge import JudgeSettings, judged, train_judge
 from sklar.training.tasks import Task
 
-PREDICTS_FROM_K = ("l2x", "cae", "gdfs")
+PREDICTS_FROM_K = ("l2x", "cae", "gdfs", "dime")
 REFIT_HIDDEN, REFIT_STEPS, QUICK_REFIT_STEPS, REFIT_BATCH = 200, 3000, 60, 1000
 SHARED_SPLIT = ("mnist", "fashion-mnist", "digits")  # one split for all seeds
 
@@ -146,7 +146,7 @@ def _fitted(unit: Unit, splits: list[Split], seeds: list[int], most_features: in
     """One fitted baseline per seed."""
     name, params = unit.method.name, unit.params
     baseline, most_rows = REGISTRY[name], CPU_ROWS.get(name)
-    if name in PREDICTS_FROM_K:
+    if name in (*PREDICTS_FROM_K, "stg"):
         params["k"] = most_features
     if "device" in baseline().get_params(deep=False):
         params["device"] = device.type

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from sklar.paper.experiments.specs import NAMES, SPECS, Params, Spec, spec_of
+from sklar.paper.experiments.methods import Params
+from sklar.paper.experiments.specs import NAMES, SPECS, Spec, spec_of
 
 JUDGE_PREFIX = "judge."  # of overrides that go to the judge
 

@@ -12,8 +12,9 @@ from importlib.resources import files
 import numpy as np
 from scipy.stats import t as student
 
+from sklar.paper.experiments.methods import Method
 from sklar.paper.experiments.rows import Row
-from sklar.paper.experiments.specs import Method, Spec, spec_of
+from sklar.paper.experiments.specs import Spec, spec_of
 
 LOWER_IS_BETTER = ("fdr",)
 GIVEN_THE_TRUTH = ("constant-union",)  # yardsticks, not competitors

@@ -15,10 +15,11 @@ import torch
 
 from sklar.paper.experiments import environment
 from sklar.paper.experiments.figure_data import make_figure
+from sklar.paper.experiments.methods import Method
 from sklar.paper.experiments.real import measure_real, prepare_real
 from sklar.paper.experiments.request import Request
 from sklar.paper.experiments.rows import Row, RowFile, key_of, present_names
-from sklar.paper.experiments.specs import Method, Spec
+from sklar.paper.experiments.specs import Spec
 from sklar.paper.experiments.synthetic import measure_synthetic
 from sklar.paper.experiments.units import Cell, Measured, Unit, cells_of, units_of
 from sklar.paper.experiments.workers import in_processes

@@ -18,7 +18,7 @@ from sklar.paper.experiments.units import STACKED_BASELINES, Cell, Measured, Uni
 # Syn6, shows that 4 and 5 were used there: one of 4 is right for half of the rows, one of 5 likewise.
 K = {"syn1": 2, "syn2": 3, "syn3": 4, "syn4": 4, "syn5": 4, "syn6": 5}
 NEEDS_K = (
-    *("l2x", "cae", "gdfs", "lime", "shap", "gradient-shap"),
+    *("l2x", "cae", "gdfs", "dime", "lime", "shap", "gradient-shap"),
     *("treeshap", "tree", "forest", "boosting", "lasso", "random"),
 )
 NEEDS_K_AT_SELECT = ("scfs",)  # has a rule of its own, but its published numbers are for a given k
@@ -41,7 +41,7 @@ def measure_synthetic(unit: Unit, device: torch.device) -> list[Measured]:
     if unit.method.engine == "honest":
         stack = fit_honest_stack(data, unit.params, device, seed)
     else:
-        stack = fit_joint_stack(data, unit.params, device, seed, families=[cell.dataset for cell in unit.cells])
+        stack = fit_joint_stack(data, unit.params, device, seed)
     results = []
     for p, (cell, (X, y, relevant)) in enumerate(zip(unit.cells, test, strict=True)):
         answers = stack.answers(p, X, y)

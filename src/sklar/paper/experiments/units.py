@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from sklar.paper.experiments.specs import Method, Params, Spec
+from sklar.paper.experiments.methods import Method, Params
+from sklar.paper.experiments.specs import Spec
 
 # Data sets side by side in one training: as many as fit a GPU, and as may be lost when a run is killed.
 STACK = {"cuda": 60, "cpu": 1}
 # Baselines whose training takes a stack of data sets.
-STACKED_BASELINES = ("invase", "l2x", "stg", "cae", "gdfs")
+STACKED_BASELINES = ("invase", "l2x", "stg", "cae", "gdfs", "dime")
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,10 @@ def _trainable_together(spec: Spec, method: Method, cells: list[Cell]) -> list[l
     """Cells that one training can serve: tables of one shape and, where a method is given its k, one k."""
     if spec.kind == "synthetic":
         by_dataset = method.name == "l2x"  # k is the number of relevant features of its data set
-        groups = {cell: cell.dataset if by_dataset else "" for cell in cells}
+        groups = {
+            cell: cell.dataset if by_dataset else str(method.params_for(spec.is_quick, cell.dataset)) for cell in cells
+        }
     else:
-        all_ks = method.engine == "baseline" and method.name not in ("l2x", "cae")
+        all_ks = method.engine == "baseline" and method.name not in ("l2x", "cae", "stg")
         groups = {cell: cell.dataset if all_ks else f"{cell.dataset} {cell.k}" for cell in cells}
     return [[cell for cell in cells if groups[cell] == group] for group in dict.fromkeys(groups.values())]

@@ -18,6 +18,7 @@ from sklar.judgement import (
     recalibrated_values,
 )
 from sklar.paper.judges.boosting import Boosting, Rows, Trees, boosted
+from sklar.predictor.masks import few_or_many, random_masks
 
 HELD_OUT = 0.2  # of the training rows: they stop the boosting and recalibrate
 WANTED_ROWS = 40_000  # copies and all, for two classes or values; fewer for more classes, each of which has its trees
@@ -184,29 +185,3 @@ def _hidden_copies(rows: Rows, copies: int, rng: np.random.Generator) -> Rows:
     sizes = few_or_many(n * copies, d, rng)
     sizes[:n] = d
     return Rows(_hidden(np.tile(rows.x, (copies, 1)), random_masks(sizes, d, rng)), np.tile(rows.y, copies))
-
-
-def random_masks(sizes: np.ndarray, n_features: int, rng: np.random.Generator) -> np.ndarray:
-    """Masks of these sizes (n,), all sets of a size equally probable: bool (n, d).
-
-    Examples
-    --------
-    >>> random_masks(np.array([0, 2, 3]), 3, np.random.default_rng(0)).sum(axis=1)
-    array([0, 2, 3])
-    """
-    order = rng.random((len(sizes), n_features), dtype=np.float32).argsort(axis=1)
-    masks = np.empty(order.shape, dtype=bool)
-    np.put_along_axis(masks, order, np.arange(n_features) < sizes[:, None], axis=1)
-    return masks
-
-
-def few_or_many(n_rows: int, n_features: int, rng: np.random.Generator) -> np.ndarray:
-    """How many features to show: log-uniform from 1 to d, so that few are well represented: int (n,).
-
-    Examples
-    --------
-    >>> sizes = few_or_many(10_000, 100, np.random.default_rng(0))
-    >>> sizes.min(), sizes.max(), bool(abs(np.mean(sizes <= 9) - 0.5) < 0.02)
-    (np.int64(1), np.int64(100), True)
-    """
-    return np.exp(rng.random(n_rows) * np.log(n_features + 1)).astype(np.int64)

@@ -21,7 +21,6 @@ class AcquisitionSettings:
     learning_rate: float = 1e-3
     weight_decay: float = 0.01
     predictor_decay: float = 0.1
-    sparsity: float = 0.1  # group lasso on the predictors' features, as in honest training
     ema_decay: float = 0.99
     batch_size: int = 1000
     n_folds: int = 4
@@ -51,7 +50,7 @@ class AcquisitionSettings:
             batch_size=round(params["batch_size"] * min(MOST_AT_ONCE, longer)),
             n_folds=params["n_folds"],
         )
-        share = longer * min(1.0, max(0.1, n_rows / 3000))
+        share = longer**0.5 * min(1.0, max(0.1, n_rows / 3000))
         if params["max_epochs"] is not None:
             total = settings.warm_steps + settings.steps
             share = min(share, params["max_epochs"] * -(-n_rows // settings.batch_size) / total)

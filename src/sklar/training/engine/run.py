@@ -49,3 +49,8 @@ class Run:
                 checkpoint.keep(state, done)
         if checkpoint and done > first:
             checkpoint.end(state, done)
+
+    def passed(self, n_steps: int) -> None:
+        """So many steps that were planned are not needed."""
+        if self.bar is not None:
+            self.bar.update(n_steps)

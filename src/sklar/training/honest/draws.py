@@ -24,6 +24,10 @@ class Noise(NamedTuple):
 
     q: Tensor  # (R, n, d)
     correlation: Tensor  # (R, d, d)
+    # q = root xi + own eps, with independent xi and eps:
+    factors: Tensor  # xi, (R, n, p)
+    root: Tensor  # (R, d, p)
+    own: Tensor  # (R, 1, d)
 
 
 def correlated_noise(loadings: Tensor, n: int, generator: torch.Generator, folds: int = 1) -> Noise:
@@ -39,7 +43,8 @@ def correlated_noise(loadings: Tensor, n: int, generator: torch.Generator, folds
         torch.randn(len(root), n, width, generator=generator, device=root.device, dtype=root.dtype)
         for width in root.shape[1:]
     )
-    return Noise(torch.baddbmm(own * eps, xi, root), correlation.repeat_interleave(folds, 0))
+    q = torch.baddbmm(own * eps, xi, root)
+    return Noise(q, correlation.repeat_interleave(folds, 0), xi, root.mT, own)
 
 
 class Latents(NamedTuple):
@@ -49,11 +54,30 @@ class Latents(NamedTuple):
     correlation: Tensor  # (R, d, d)
 
 
+class Edge(NamedTuple):
+    """Where a draw of exactly k gates was decided: each gate's threshold is the key that it would have to pass."""
+
+    last: Tensor  # the gate shown with the lowest key, (R, n, 1): the threshold of all that are hidden
+    first: Tensor  # the gate hidden with the highest, (R, n, 1): the threshold of all that are shown
+    density: Tensor  # of each score at which its gate would change, given the other gates' keys, (R, n, d)
+    often: Tensor  # how large that density is in the mean, roughly and whatever was drawn, (R, n, d)
+    latent: LatentEdge | None = None  # with a copula
+
+
+class LatentEdge(NamedTuple):
+    """The same in the latents that correlated keys come from."""
+
+    at: Tensor  # each latent at its threshold, (R, n, d)
+    density: Tensor  # of each latent there, given the factors and the other latents, (R, n, d)
+    factors: Tensor  # xi, (R, n, p)
+
+
 class Draw(NamedTuple):
-    """Gates drawn for rows; the latents only with a copula."""
+    """Gates drawn for rows; the latents only with a copula, the edge only where exactly k are drawn."""
 
     mask: Tensor  # (R, n, d)
     latents: Latents | None = None
+    edge: Edge | None = None
 
 
 def draw_gates(scores: Tensor, noise: Noise | Tensor) -> Draw:

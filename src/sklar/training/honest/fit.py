@@ -26,17 +26,18 @@ from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import spawn_seeds, threads_for
 from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.deciding import decide
-from sklar.training.honest.decisions import mean_and_error, training_masks
+from sklar.training.honest.decisions import HeldOut, mean_and_error, training_masks
 from sklar.training.honest.persuasion import with_spread
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.prices import Start, asked_elsewhere, train_counts, train_prices
 from sklar.training.honest.rehearsal import rehearse
 from sklar.training.honest.replacing import find_replacements
 from sklar.training.honest.result import HonestFit
+from sklar.training.honest.row_part import learn_row_part
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.selector import PenaltyRange, train_selector
 from sklar.training.honest.settings import HonestSettings
-from sklar.training.honest.strength import Candidate, joined, preferred, shows_something, try_strengths
+from sklar.training.honest.strength import choose_strengths, joined, shows_something
 from sklar.training.penalty_path import PathChoice
 from sklar.training.tasks import Task
 
@@ -111,15 +112,14 @@ def fit_honest(
     begun = begin(data, settings, seed, run)
     screened, grid, schedule = begun.screened, begun.grid, settings.schedule
     with threads_for(screened.columns.shape[1]):
-        candidates = try_strengths(begun.selector, screened.predictors, grid, settings, run)
-        errors = settings.decisions.errors_of_strength(settings.selector.k)
-        which = [preferred(candidates, [p], errors) for p in range(len(grid))]
+        candidates, which = choose_strengths(begun.selector, screened.predictors, grid, settings, run)
         selector, predictors = joined(candidates, which)
         screened = replace(screened, predictors=predictors)
         choices = [candidates[i].held_out[p].choice if candidates[i].held_out else None for p, i in enumerate(which)]
-        shows = [_shows(candidates[i], p, settings) for p, i in enumerate(which)]
+        shows = [_shows(candidates[i].held_out[p : p + 1], settings) for p, i in enumerate(which)]
         tried = [[c.record([p], c is candidates[i]) for c in candidates if c.held_out] for p, i in enumerate(which)]
         elsewhere = asked_elsewhere(selector, grid, settings)
+        errors = settings.decisions.errors_of_strength(settings.selector.k)
         start = Start.of(candidates, grid, errors) if elsewhere and settings.selector.k is None else None
         middle = grid[:, grid.shape[1] // 2]
         after_path = _records("path", selector, predictors, middle, Decisions.none(selector.alive))
@@ -127,27 +127,30 @@ def fit_honest(
         log_penalty, folds = _chosen(grid, choices), predictors.folds
         sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
         sharpest = 1 + (settings.selector.sharpest - 1) * sufficiency
-        last, n_rows = _range_of_last_training(grid, log_penalty), folds.x.shape[2]
-        selector = train_selector(selector, predictors, last, schedule.final_steps, n_rows, run, sharpest)
+        # Along the whole path again. At one end of it alone the selector loses what it has learned: with the smallest
+        # penalty the switch blurs, with the largest weak features go.
+        path, n_rows = PenaltyRange.along(grid), folds.x.shape[2]
+        selector = train_selector(selector, predictors, path, schedule.final_steps, n_rows, run, sharpest)
 
-        decisions = decide(selector, predictors, log_penalty, settings, sufficiency, shows)
+        decisions = decide(selector, predictors, log_penalty, settings.decisions, sufficiency, shows)
+        row_part, decisions = learn_row_part(selector, predictors, log_penalty, decisions, settings.decisions)
         at_end = _records("final", selector, predictors, log_penalty, decisions)
         history = [[*tried[p], after_path[p], at_end[p]] for p in range(len(grid))]
         choices = [None if grid.shape[1] == 1 else choice for choice in choices]
         paths = [choice.path if choice else {} for choice in choices]
-        fit = HonestFit(screened, selector, decisions, log_penalty, choices, history, shows, paths)
+        fit = HonestFit(screened, selector, decisions, log_penalty, choices, history, shows, paths, row_part=row_part)
         if start is not None:
             return train_prices(start, fit, settings, sharpest, run)
         return train_counts(fit, settings, run) if elsewhere else fit
 
 
-def _shows(candidate: Candidate, problem: int, settings: HonestSettings) -> bool:
+def _shows(held_out: list[HeldOut], settings: HonestSettings) -> bool:
     """Whether anything is to be shown to a problem's rows; where the penalty is given, or k, the user has said so."""
     if settings.penalty != "auto" or settings.selector.k is not None:
         return True
     if settings.shows is not None:
         return settings.shows
-    return shows_something(candidate, [problem], settings.decisions.false_alarms)
+    return shows_something(held_out, settings.decisions.false_alarms)
 
 
 def _chosen(grid: Tensor, choices: list[PathChoice | None]) -> Tensor:
@@ -155,15 +158,6 @@ def _chosen(grid: Tensor, choices: list[PathChoice | None]) -> Tensor:
     middle = grid.shape[1] // 2
     members = torch.tensor([[middle if choice is None else choice.member] for choice in choices], device=grid.device)
     return grid.gather(1, members).squeeze(1)
-
-
-def _range_of_last_training(grid: Tensor, log_penalty: Tensor) -> PenaltyRange:
-    """The whole path again, not the chosen penalty alone.
-
-    At one end of the path alone the selector loses what it has learned: with the smallest penalty the switch blurs,
-    with the largest weak features go.
-    """
-    return PenaltyRange(grid[:, 0], grid[:, -1])
 
 
 def _records(

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from sklar.model.blocks import correlated_blocks
 from sklar.model.normalise import normalised_loadings
+from sklar.training.honest.draws import LatentEdge
 from sklar.training.honest.settings import Pull
 
 
@@ -29,9 +30,10 @@ class GateCorrelation(nn.Module):
         pull: Pull,
         generator: torch.Generator,
         pattern: Tensor | None = None,
+        centred: bool = False,
     ) -> None:
         super().__init__()
-        self.pull = pull
+        self.pull, self.centred = pull, centred
         # a small start: at L = 0 the gradient of L L^T vanishes
         self.loadings = nn.Parameter(0.1 * torch.randn(problems, d, n_factors, generator=generator))
         self.pattern: Tensor | None
@@ -39,7 +41,7 @@ class GateCorrelation(nn.Module):
 
     def patterned(self) -> Tensor:
         """L: (P, d, p)."""
-        return self.loadings if self.pattern is None else self.loadings * self.pattern
+        return self._allowed(self.loadings)
 
     def root(self) -> Tensor:
         """L_i / sqrt(|L_i|^2 + 1): R = root root^T off the diagonal: (P, d, p)."""
@@ -59,14 +61,48 @@ class GateCorrelation(nn.Module):
         count = torch.zeros_like(total).scatter_add_(1, cell, torch.ones_like(mixed))
         mean = (total / count.clamp_min_(1)).view(problems, d, d)
         root, own = normalised_loadings(self.patterned())
+        of_r = mean + mean.mT + 2 * self._toward_zero(root)  # R_ij and R_ji are one number
+        self.loadings.grad = self._allowed(_of_loadings(of_r, root, own))
+
+    @torch.no_grad()
+    def learn_from_swaps(self, change: Tensor, edge: LatentEdge) -> None:
+        """The same from what every gate of draws of k changes (P F, n, d) at its edge: exact, see `swaps`.
+
+        There a mixed difference counts by how often both latents are at their thresholds, and here so does the pull:
+        R_ij comes to rest where it does for pairs.
+        """
+        problems = len(self.loadings)
+        density, at, xi = (part.reshape(problems, -1, part.shape[-1]) for part in (edge.density, edge.at, edge.factors))
+        root, own = normalised_loadings(self.patterned())
+        of_latent, often = change.view_as(density) * density, density.mean(1)
+        along = of_latent.mT @ xi - root * (of_latent * at).sum(1).unsqueeze(-1)  # (P, d, p)
+        pull = _of_loadings(often.unsqueeze(1) * often.unsqueeze(2) * self._toward_zero(root), root, own)
+        self.loadings.grad = self._allowed(own * along / at.shape[1] + pull)
+
+    def _toward_zero(self, root: Tensor) -> Tensor:
+        """What pulls R to 0: (P, d, d)."""
         correlation = root @ root.mT
-        toward_zero = torch.where(correlation < 0, self.pull.apart, self.pull.together) * correlation
-        of_r = mean + mean.mT + 2 * toward_zero  # R_ij and R_ji are one number
-        of_r.diagonal(dim1=1, dim2=2).zero_()
-        # R = root root^T: of_root = of_r root; root = L / sqrt(|L|^2 + 1): its part along the root leaves that alone
-        of_root = of_r @ root
-        gradient = (of_root - root * (root * of_root).sum(-1, keepdim=True)) * own
-        self.loadings.grad = gradient if self.pattern is None else gradient * self.pattern
+        return torch.where(correlation < 0, self.pull.apart, self.pull.together) * correlation
+
+    def _allowed(self, values: Tensor) -> Tensor:
+        """Values (P, d, p) where L may differ from 0 and, if it is centred, less the mean of each factor's.
+
+        This is a projection, and its own transpose: it takes parameters to L, and gradients back.
+        """
+        values = values if self.pattern is None else values * self.pattern
+        if not self.centred:
+            return values
+        if self.pattern is None:
+            return values - values.mean(1, keepdim=True)
+        return values - self.pattern * (values.sum(1, keepdim=True) / self.pattern.sum(1, keepdim=True).clamp_min(1))
+
+
+def _of_loadings(of_r: Tensor, root: Tensor, own: Tensor) -> Tensor:
+    """The gradient of L (P, d, p) from that of R, which is overwritten on its diagonal."""
+    of_r.diagonal(dim1=1, dim2=2).zero_()
+    # R = root root^T: of_root = of_r root; root = L / sqrt(|L|^2 + 1): its part along the root leaves that alone
+    of_root = of_r @ root
+    return (of_root - root * (root * of_root).sum(-1, keepdim=True)) * own
 
 
 def block_pattern(x: Tensor, of_input: Tensor | None = None, threshold: float = 0.3) -> Tensor:

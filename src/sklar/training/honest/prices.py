@@ -21,6 +21,7 @@ from sklar.training.honest.decisions import choose_penalties, loss_of_nothing, m
 from sklar.training.honest.held_out import path_rows
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.result import HonestFit
+from sklar.training.honest.row_part import learn_row_part
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.selector import PenaltyRange, train_selector
 from sklar.training.honest.settings import HonestSettings
@@ -64,12 +65,15 @@ def train_prices(start: Start, fit: HonestFit, settings: HonestSettings, sharpes
     predictors, schedule = start.predictors, settings.schedule
     folds = predictors.folds
     grid = widened(start.grid, schedule.more_penalties, loss_of_nothing(predictors).clamp_min(1e-12).log())
-    everywhere = PenaltyRange(grid[:, 0], grid[:, -1])
+    everywhere = PenaltyRange.along(grid)
     selector = train_selector(start.selector, predictors, everywhere, schedule.wide_steps, folds.n_train, run, sharpest)
     sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
-    decisions = decide(selector, predictors, fit.log_penalty, settings, sufficiency, fit.shows)
+    decisions = decide(selector, predictors, fit.log_penalty, settings.decisions, sufficiency, fit.shows)
     screened = replace(fit.screened, predictors=predictors)
-    priced = replace(fit, screened=screened, selector=selector, decisions=decisions, any_penalty=True)
+    row_part, decisions = learn_row_part(selector, predictors, fit.log_penalty, decisions, settings.decisions)
+    priced = replace(
+        fit, screened=screened, selector=selector, decisions=decisions, any_penalty=True, row_part=row_part
+    )
     return replace(fit, priced=priced, paths=_paths(selector, predictors, decisions, grid))
 
 

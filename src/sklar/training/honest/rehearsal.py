@@ -13,7 +13,7 @@ from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.settings import HonestSettings
-from sklar.training.honest.strength import Candidate, pool, preferred, shows_something, try_strengths
+from sklar.training.honest.strength import Candidate, begin_strengths, pool, preferred, shows_something
 from sklar.training.tasks import Task
 
 
@@ -36,11 +36,12 @@ def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int
         if not begun.screened.predictors.folds.has_held_out:  # a handful of rows
             return None
         with threads_for(begun.screened.columns.shape[1]):
-            parts.append(try_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, run))
+            tried = begin_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, run)
+            parts.append([one.trained(begun.grid, settings.schedule.path_steps, run) for one in tried])
     pooled: list[Candidate] = [pool(candidates) for candidates in zip(*parts, strict=True)]
     everything = range(splits)
     best = pooled[preferred(pooled, everything, settings.decisions.errors_of_strength(settings.selector.k))]
-    shows = shows_something(best, everything, settings.decisions.false_alarms)
+    shows = shows_something(best.held_out, settings.decisions.false_alarms)
     return Rehearsal(best.strength, shows, [one.record(everything, one is best) for one in pooled])
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from sklar.model.blocks import absolute_correlation
-from sklar.training.honest.decisions import training_masks
+from sklar.model.gates import to_inputs
 from sklar.training.honest.result import HonestFit
 from sklar.training.replacement import MOST_ROWS, Replacement, Rows, candidates, replacements
 
@@ -31,9 +32,11 @@ def judged_rows(fit: HonestFit, problem: int) -> Rows:
     predictors = fit.screened.predictors
     folds, task = predictors.folds, predictors.task
     n_folds, n = folds.n_folds, min(folds.n_train, max(1, MOST_ROWS // folds.n_folds))
-    masks = training_masks(fit.selector, predictors, fit.log_penalty, fit.decisions)[problem, :, :n]
-    judge = predictors.judge.part(slice(problem * n_folds, (problem + 1) * n_folds))
     x, y = (part[problem, :, :n] for part in folds.training)
+    alive = fit.selector.alive[problem].cpu().numpy()
+    masks = np.zeros((n_folds * n, len(alive)), dtype=bool)
+    masks[:, alive] = fit.model(problem).mask(_inputs(fit, problem, x))[0].numpy()  # as rows will get them
+    judge = predictors.judge.part(slice(problem * n_folds, (problem + 1) * n_folds))
     weight = None if folds.weight is None else folds.weight[problem, :, :n].flatten().cpu().numpy()
 
     @torch.no_grad()
@@ -41,7 +44,13 @@ def judged_rows(fit: HonestFit, problem: int) -> Rows:
         mask = torch.from_numpy(shown).to(x.device, x.dtype).view(n_folds, n, -1)
         return task.row_loss(judge(x, mask), y).flatten().double().cpu().numpy()
 
-    return Rows((masks > 0.5).flatten(0, 1).cpu().numpy(), losses, weight)
+    return Rows(masks, losses, weight)
+
+
+def _inputs(fit: HonestFit, problem: int, x: Tensor) -> Tensor:
+    """What a problem's model reads of its rows (F, n, D): (1, F n, D)."""
+    alive, of_input = fit.selector.alive[problem], fit.screened.predictors.folds.gates.of_input
+    return x.flatten(0, 1)[:, to_inputs(alive, of_input)].unsqueeze(0).cpu()
 
 
 def _closeness(fit: HonestFit, problem: int, n_rows: int) -> np.ndarray:

@@ -11,6 +11,7 @@ from torch import Tensor
 from sklar.model.gates import to_inputs
 from sklar.model.honest_model import PENALTY_SCALE, HonestArchitecture, HonestModel
 from sklar.training.engine.loop import Record
+from sklar.training.honest.row_part import RowPart
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.screening import Screened
 from sklar.training.honest.settings import SHUT
@@ -31,6 +32,7 @@ class HonestFit:
     paths: list[PenaltyPath] = field(default_factory=list)  # of each problem
     any_penalty: bool = False  # whether the model is to be asked at other penalties
     priced: HonestFit | None = None  # the one that is, beside one that is not
+    row_part: RowPart | None = None  # of the correlation
 
     def penalty(self, problem: int = 0) -> float:
         """The penalty that was used."""
@@ -52,7 +54,22 @@ class HonestFit:
         model.substitutes.copy_(self.decisions.substitutes[problem].cpu()[alive][:, alive])
         if selector.correlation is not None:
             model.loadings.data.copy_(selector.correlation.patterned()[problem].detach().cpu()[alive])
+        if model.row_factors is not None and model.contested is not None and self.row_part is not None:
+            model.row_factors.load_state_dict(self._row_factors(problem))
+            model.contested.copy_(self.row_part.contested[problem].cpu()[alive][:, alive])
         return model.eval()
+
+    def _row_factors(self, problem: int) -> dict[str, Tensor]:
+        """The weights of one problem's row part, of the inputs that are alive."""
+        assert self.row_part is not None
+        states = self.row_part.network.state_dict()
+        state = {key: value[problem : problem + 1].cpu() for key, value in states.items()}
+        return state | {"first.weight": state["first.weight"][:, self._kept_inputs(problem)]}
+
+    def _kept_inputs(self, problem: int) -> Tensor:
+        """The inputs of the features that are alive: bool (D,)."""
+        of_input = self.screened.predictors.folds.gates.of_input
+        return to_inputs(self.selector.alive[problem].cpu(), None if of_input is None else of_input.cpu())
 
     def _scorer(self, problem: int) -> dict[str, Tensor]:
         """The score network's weights; penalty, threshold and features shut become biases."""
@@ -60,15 +77,13 @@ class HonestFit:
         state = {key: value[problem : problem + 1].cpu() for key, value in selector.network.state_dict().items()}
         penalty_input = float((self.log_penalty[problem] - selector.log_penalty_centre[problem, 0, 0]) * PENALTY_SCALE)
         first = state["first.weight"]
-        of_input = self.screened.predictors.folds.gates.of_input
-        kept = to_inputs(alive, None if of_input is None else of_input.cpu())
         shut = self.decisions.shut[problem].cpu()
         weight, bias = state["scores.weight"].masked_fill(shut, 0.0), state["scores.bias"].masked_fill(shut, SHUT)
         sharpness = selector.sharpness if selector.settings.k is None else 1.0
         return {
             **state,
             "first.bias": state["first.bias"] + penalty_input * first[:, -1:],
-            "first.weight": first[:, :-1][:, kept],
+            "first.weight": first[:, :-1][:, self._kept_inputs(problem)],
             "scores.weight": (sharpness * weight)[..., alive],
             "scores.bias": (sharpness * (bias - self.decisions.score_threshold[problem].cpu()))[..., alive],
         }
@@ -104,4 +119,5 @@ class HonestFit:
             forced=() if gates.forced is None else tuple(torch.nonzero(gates.forced).squeeze(1).tolist()),
             min_features=s.min_features,
             any_penalty=self.any_penalty,
+            row_hidden=0 if self.row_part is None else self.row_part.hidden_of(problem),
         )

@@ -111,14 +111,12 @@ def new_selector(
 
 
 def new_correlation(folds: Folds, settings: SelectorSettings, seed: int) -> GateCorrelation | None:
-    """The untrained correlation of the gates; None where they are independent.
-
-    With k they are: a swap of one copy for another gains nothing, so that gates need not exclude each other.
-    """
+    """The untrained correlation of the gates; None where they are independent, or all shown to every row."""
     covariance, d = settings.covariance, folds.gates.n
-    if covariance == "independent" or settings.k is not None or d == 1:
+    if covariance == "independent" or d in (1, settings.k):
         return None
     n_factors = min(settings.n_factors, d) if covariance == "low-rank" else d
     pattern = block_pattern(folds.x.flatten(1, 2), folds.gates.of_input) if covariance == "block" else None
     start = torch.Generator().manual_seed(seed)
-    return GateCorrelation(len(folds.x), d, n_factors, settings.pull, start, pattern).to(folds.x.device)
+    centred = settings.k is not None  # what moves all keys alike changes no draw of k
+    return GateCorrelation(len(folds.x), d, n_factors, settings.pull, start, pattern, centred).to(folds.x.device)

@@ -21,7 +21,7 @@ from sklar.training.engine.side_work import Handle, SideWork
 from sklar.training.engine.state import State
 from sklar.training.honest import draws, swaps
 from sklar.training.honest.copula_flips import CopulaFlips
-from sklar.training.honest.draws import Trial
+from sklar.training.honest.draws import Edge, LatentEdge, Trial
 from sklar.training.honest.flips import exact_gains, inward_only
 from sklar.training.honest.group_lasso import shrink_inputs
 from sklar.training.honest.persuasion import PersuasionPrice
@@ -35,6 +35,11 @@ class PenaltyRange(NamedTuple):
 
     low: Tensor  # (P,)
     high: Tensor
+
+    @classmethod
+    def along(cls, grid: Tensor) -> PenaltyRange:
+        """From the least to the largest of a path of log-penalties (P, G)."""
+        return cls(grid[:, 0], grid[:, -1])
 
 
 def train_selector(
@@ -130,7 +135,9 @@ class SelectorTraining:
         pairs = None
         with torch.no_grad():
             if drawn.features is None:
-                gradient = self.swap_gradient(drawn)
+                change = self.swap_changes(drawn)
+                pairs = self.start_correlation(change, drawn.trial.draw.edge)
+                gradient = self.swap_gradient(drawn, change)
             else:
                 gain, flips = exact_gains(drawn.trial, drawn.features)
                 pairs = self.start_pairs(drawn.features, flips) if flips is not None else None
@@ -168,10 +175,11 @@ class SelectorTraining:
     ) -> tuple[Tensor, draws.Draw, Tensor | None]:
         """Scores, the gates drawn from them and, but for swaps, the features to flip."""
         by_replica = (x.shape[0] * x.shape[1], x.shape[2], -1)
+        noise = self.noise_side.start(self._noise, x)  # these need not wait for the scores
         if k is not None:
             scores = self.selector.scores(x.flatten(1, 2), log_penalty)
-            return scores, swaps.draw(scores.detach().view(by_replica), k, self.generator), None
-        noise = self.noise_side.start(self._noise, x)  # these need not wait for the scores
+            with torch.no_grad():
+                return scores, swaps.draw(scores.detach().view(by_replica), k, noise.result()), None
         features = self.features_side.start(self._features, x)
         scores = self.selector.scores(x.flatten(1, 2), log_penalty)
         with torch.no_grad():
@@ -205,6 +213,18 @@ class SelectorTraining:
 
         return self.noise_side.start(learn, index, *flips)
 
+    def start_correlation(self, change: Tensor, edge: Edge | None) -> Handle[None] | None:
+        """Let the correlation learn, while the step goes on, from swaps; None where gates are independent."""
+        correlation, optimiser = self.selector.correlation, self.of_correlation
+        if correlation is None or optimiser is None or edge is None or edge.latent is None:
+            return None
+
+        def learn(change: Tensor, *edge: Tensor) -> None:
+            correlation.learn_from_swaps(change, LatentEdge(*edge))
+            step_and_clear(optimiser)
+
+        return self.noise_side.start(learn, change, *edge.latent)
+
     def update_network(self) -> None:
         """Step by the gradients, shrink the inputs, and move the average."""
         self.learner.step()
@@ -223,16 +243,19 @@ class SelectorTraining:
         # every feature is flipped for a share K / d of the rows
         return torch.zeros_like(alpha).scatter(-1, index, gradient * (alpha.shape[-1] / index.shape[-1]))
 
-    def swap_gradient(self, drawn: Drawn) -> Tensor:
-        """What swaps gain, taken from features that leave and given to those that come: (P F, b, d)."""
-        alpha = drawn.alpha
-        k, d = self.settings.k or 0, alpha.shape[-1]
-        count = min(self.settings.flips, k, d - 1 if self.every_k else d - k)
-        if count < 1:
-            return torch.zeros_like(alpha)
-        push = swaps.push(drawn.trial, self._free(alpha.shape[1]), count, self.generator, self.every_k)
-        bound = swaps.bound_for(k if drawn.k is None else drawn.k, d, self.settings.score_bound)
-        return inward_only(push, alpha, bound)
+    def swap_changes(self, drawn: Drawn) -> Tensor:
+        """What showing each gate changes, in exchange for the one at the edge of its draw: (P F, b, d)."""
+        edge, free = drawn.trial.draw.edge, self._free(drawn.alpha.shape[1])
+        assert edge is not None
+        return swaps.differences(drawn.trial, edge, free, self.settings.flips, self.generator)
+
+    def swap_gradient(self, drawn: Drawn, change: Tensor) -> Tensor:
+        """The natural gradient of the scores, over how often keys are at their thresholds: (P F, b, d)."""
+        alpha, edge, k = drawn.alpha, drawn.trial.draw.edge, drawn.k
+        assert edge is not None
+        assert k is not None
+        bound = swaps.bound_for(k, alpha.shape[-1], self.settings.score_bound)
+        return inward_only(change * (edge.density / edge.often), alpha, bound)
 
     @torch.no_grad()
     def _noise(self, x: Tensor) -> draws.Noise | Tensor:

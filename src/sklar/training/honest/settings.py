@@ -58,6 +58,17 @@ class PersuasionSettings:
 
 
 @dataclass(frozen=True)
+class RowPartSettings:
+    """How the row's part of the correlation learns (see `row_part`)."""
+
+    hidden: int = 16
+    steps: int = 600
+    learning_rate: float = 1e-2
+    weight_decay: float = 0.01
+    sparsity: float = 2.0  # group lasso on the inputs, times the noise of the rows: a switch, not a blur of many
+
+
+@dataclass(frozen=True)
 class SelectorSettings:
     """How the selector learns, and the gates that it scores."""
 
@@ -80,6 +91,7 @@ class SelectorSettings:
     n_factors: int = 8  # of L, for "low-rank"
     correlation_rate: float = 1e-2  # learning rate of L
     pull: Pull = field(default_factory=Pull)  # of the correlation, to 0
+    row_part: RowPartSettings = field(default_factory=RowPartSettings)
     max_excess: float | None = None  # what choices of k features may say beyond the values; None: anything
     persuasion: PersuasionSettings = field(default_factory=PersuasionSettings)
     k: int | None = None  # exactly so many features per row
@@ -93,15 +105,15 @@ class Schedule:
     # The steps: measured on other draws of 24 cells, docs/method.md.
     warm_steps: int = 1000
     settle_steps: int = 400  # of the predictors, after screening
-    path_steps: int = 700
+    trial_steps: int = 350  # along the path with each strength, and
+    path_steps: int = 350  # on with those that may be the right one
     final_steps: int = 1500
     # In standard deviations of the loss. Larger ones gave up true features that matter little to most rows.
     penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)
     # A second selector goes on to two orders of magnitude, for questions at other penalties: by so many factors of 2.
     more_penalties: int = 4
-    wide_steps: int = 1000  # of its training, and of a second ranker's, which is told how many features to give
+    wide_steps: int = 400  # of its training, and of a second ranker's, which is told how many features to give
     most_counts: int = 8  # numbers of features at which that ranker is compared with the fitted one
-    least_unit: float = 0.1  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
     rehearsals: tuple[tuple[int, int], ...] = ((600, 5), (1_500, 2))
     least_width: int = 16  # as many features or fewer are not screened: networks can hold them all
@@ -144,7 +156,8 @@ class Schedule:
         return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
 
 
-STEPS = ("warm_steps", "settle_steps", "path_steps", "final_steps")  # of a fit itself; `wide_steps` are beside it
+# Of a fit itself; `wide_steps` are beside it.
+STEPS = ("warm_steps", "settle_steps", "trial_steps", "path_steps", "final_steps")
 
 
 @dataclass(frozen=True)
@@ -162,21 +175,21 @@ class ScreeningSettings:
 class DecisionSettings:
     """What rows judged out of fold decide."""
 
+    least_unit: float = 0.1  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
     # A score must exceed one of these to select. From 1.5 on scores come to rest (see `inward_only`): all are below.
     score_thresholds: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
     usual_threshold: float = 1.0  # where several lose equally little
     gain_errors: float = 2.0  # standard errors that a feature's gains must be above 0: true ones were at 3.0 and more
     stand_in: float = 0.7  # features correlated more than this can stand in for each other
-    # Of features whose gates exclude each other one is enough where rows lose less than they save or, in the units of
-    # penalties, than this: the largest of a path. Regularised predictors share between copies, which makes one alone
-    # look worse than it is: .003 in 2,000 rows with a copy at .97, .0062 where three copies at .99 become one. On Adult
-    # one of marital-status and relationship loses .0014, on abalone one of two weights .014, on Boston housing one of
-    # rm and lstat .028.
-    lost_by_substitutes: float = 0.008
-    lost_by_a_kind: float = 0.05  # and no kind of rows that got several may clearly lose more than this
+    excluding: float = -0.5  # gates of a lower correlation exclude each other
+    lost_by_substitutes: float = (
+        0.008  # that one of such features may lose, in the units of penalties: see `substitutes`
+    )
+    lost_by_a_kind: float = 0.05  # and no kind of so many rows that got several may clearly lose more than this
     rows_of_a_kind: int = 100
     clearly_worse: float = 3.0  # standard errors of what a kind of rows loses
-    excluding: float = -0.5  # gates of a lower correlation exclude each other
+    least_contested: float = 0.01  # share of rows that get both of such a pair, from which on rows have their own say
+    better_by_rows: float = 2.0  # standard errors by which that must be better than one for all
     few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
     # Level of the test that says whether anything can be shown. What it tests was chosen from eight, so of tables of
     # pure noise more than this share pass: it was lowered from 0.02, with which 5 of 48 did (300 x 200).
@@ -240,10 +253,11 @@ class HonestSettings:
         schedule, tried, splits = self.schedule, len(self.strengths), self.schedule.splits_for(n_rows)
         settle = schedule.settle_steps if gates.n > schedule.screened_to(self.selector.k) else 0
 
-        def parts(paths: int, cost: float, what: str) -> list[Part]:
+        def parts(tried: int, cost: float, what: str) -> list[Part]:
+            path = tried * (schedule.trial_steps + schedule.path_steps)
             return [
                 Part(f"predictors{what}", schedule.warm_steps + settle, cost),
-                Part(f"selector{what}", paths * schedule.path_steps, cost * SELECTOR_COST),
+                Part(f"selector{what}", path, cost * SELECTOR_COST),
             ]
 
         rehearsals: list[Part] = []

@@ -40,6 +40,13 @@ class Candidate:
     predictors: FoldPredictors
     held_out: list[HeldOut]  # one a problem; none where nothing is held out
 
+    def trained(self, grid: Tensor, n_steps: int, run: Run) -> Candidate:
+        """The same after so many steps more along the path of log-penalties (P, G)."""
+        folds = self.predictors.folds
+        selector = train_selector(self.selector, self.predictors, PenaltyRange.along(grid), n_steps, folds.n_train, run)
+        held_out = choose_penalties(selector, self.predictors, grid) if folds.has_held_out else []
+        return replace(self, selector=selector, held_out=held_out)
+
     def record(self, problems: Sequence[int], chosen: bool) -> Record:
         """What was tried for these problems, for the history of a fit."""
         rows = [self.held_out[p] for p in problems]
@@ -61,24 +68,38 @@ def pool(candidates: Sequence[Candidate]) -> Candidate:
     return replace(candidates[0], held_out=[held_out for one in candidates for held_out in one.held_out])
 
 
-def try_strengths(
-    selector: Selector,
-    predictors: FoldPredictors,
-    grid: Tensor,
-    settings: HonestSettings,
-    run: Run,
+def begin_strengths(
+    selector: Selector, predictors: FoldPredictors, grid: Tensor, settings: HonestSettings, run: Run
 ) -> list[Candidate]:
-    """Train along the path of log-penalties (P, G) with each strength, all from the same start."""
-    folds = predictors.folds
-    path = PenaltyRange(grid[:, 0], grid[:, -1])
+    """Begin along the path of log-penalties (P, G) with each strength, all from the same start."""
     candidates = []
     for strength in settings.strengths:
         own = predictors.copied() if len(settings.strengths) > 1 else predictors
         start = replace(selector, strength=torch.full_like(selector.strength, strength))
-        trained = train_selector(start, own, path, settings.schedule.path_steps, folds.n_train, run)
-        held_out = choose_penalties(trained, own, grid) if folds.has_held_out else []
-        candidates.append(Candidate(strength, trained, own, held_out))
+        candidates.append(Candidate(strength, start, own, []).trained(grid, settings.schedule.trial_steps, run))
     return candidates
+
+
+def choose_strengths(
+    selector: Selector, predictors: FoldPredictors, grid: Tensor, settings: HonestSettings, run: Run
+) -> tuple[list[Candidate], list[int]]:
+    """All that were tried along the path, and the number of the chosen one of each problem.
+
+    A weaker strength is ahead early where it is right, and often where it is not: so where none is ahead half-way the
+    strongest goes on alone, and a weaker one is chosen only at the end.
+    """
+    begun, steps = begin_strengths(selector, predictors, grid, settings, run), settings.schedule.path_steps
+    errors = settings.decisions.errors_of_strength(settings.selector.k)
+    strongest = max(range(len(begun)), key=lambda i: begun[i].strength)
+    leads = [preferred(begun, [p], errors) for p in range(len(grid))]
+    if all(lead == strongest for lead in leads):
+        run.passed(steps * (len(begun) - 1))
+        alone = begun[strongest].trained(grid, steps, run)
+        return [alone if i == strongest else one for i, one in enumerate(begun)], leads
+    candidates = [one.trained(grid, steps, run) for one in begun]
+    return candidates, [
+        lead if lead == strongest else preferred(candidates, [p], errors) for p, lead in enumerate(leads)
+    ]
 
 
 def preferred(candidates: list[Candidate], problems: Sequence[int], errors: float) -> int:
@@ -100,15 +121,15 @@ def preferred(candidates: list[Candidate], problems: Sequence[int], errors: floa
     return int(max(eligible, key=lambda i: candidates[i].strength))
 
 
-def shows_something(candidate: Candidate, problems: Sequence[int], false_alarms: float) -> bool:
+def shows_something(held_out: Sequence[HeldOut], false_alarms: float) -> bool:
     """Whether masks of held-out rows say anything about y beyond chance: a one-sided t-test of that level.
 
     It asks whether predictions and targets go together, not whether the loss falls: with few rows predictors are too
     sure of themselves, or not sure enough, long before they are useless.
     """
-    if not candidate.held_out:
+    if not held_out:
         return True
-    evidence = np.concatenate([candidate.held_out[p].evidence for p in problems])
+    evidence = np.concatenate([one.evidence for one in held_out])
     error = evidence.std(ddof=1) / len(evidence) ** 0.5 if len(evidence) > 1 else np.inf
     return bool(evidence.mean() > error * student.ppf(1 - false_alarms, max(1, len(evidence) - 1)))
 

@@ -1,6 +1,11 @@
 """Of features whose gates exclude each other a row gets one, where rows judged out of fold lose next to nothing by it.
 
 They are judged together and by kinds: features that replace each other in the mean may both be needed by some rows.
+
+Next to nothing is what they save or, in the units of penalties, .008, the largest of a path. Regularised predictors
+share between copies, which makes one alone look worse than it is: .003 in 2,000 rows with a copy at .97, .0062 where
+three copies at .99 become one. On Adult one of marital-status and relationship loses .0014, on abalone one of two
+weights .014, on Boston housing one of rm and lstat .028.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from torch import Tensor
 
 from sklar.model.blocks import absolute_correlation
 from sklar.training.honest.decisions import mean_and_error, penalty_unit, training_masks
+from sklar.training.honest.folds import Folds
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.settings import DecisionSettings
@@ -30,7 +36,6 @@ def find_substitutes(
     log_penalty: Tensor,
     decisions: Decisions,
     settings: DecisionSettings,
-    least_unit: float,
 ) -> Tensor:
     """Groups of features of which one is enough for a row: bool (P, d, d), for each pair of different members.
 
@@ -41,16 +46,20 @@ def find_substitutes(
     accepted = torch.zeros_like(decisions.substitutes)
     if selector.correlation is None or selector.settings.min_features > 1:
         return accepted
-    linked = _Links.of(selector, predictors, settings)
-    before = _Judged(selector, predictors, log_penalty, decisions._replace(substitutes=accepted))
-    unit = penalty_unit(predictors, least_unit)
+    linked, unit = _Links.of(selector, predictors, settings), penalty_unit(predictors, settings.least_unit)
+
+    def judged(substitutes: Tensor) -> Judged:
+        mask = training_masks(selector, predictors, log_penalty, decisions._replace(substitutes=substitutes))
+        return Judged.of(predictors, log_penalty, mask)
+
+    before = judged(accepted)
     for i, j in linked.pairs(before.mask):
         tried = joined(accepted, i, j)
-        after = _Judged(selector, predictors, log_penalty, decisions._replace(substitutes=tried))
-        does = after.costs_little(before, unit, linked.clear[:, i, j], settings) & linked.any[:, i, j]
-        accepted = torch.where(does[:, None, None], tried, accepted)
+        after = judged(tried)
+        does = costs_little(after, before, predictors.folds, unit, linked.clear[:, i, j], settings)
+        accepted = torch.where((does & linked.any[:, i, j])[:, None, None], tried, accepted)
         if bool(does.any()):
-            before = _Judged(selector, predictors, log_penalty, decisions._replace(substitutes=accepted))
+            before = judged(accepted)
     return accepted
 
 
@@ -94,35 +103,38 @@ def joined(groups: Tensor, i: int, j: int) -> Tensor:
     return (groups | (members.unsqueeze(1) & members.unsqueeze(2))) & ~itself
 
 
-class _Judged:
-    """The training rows' masks without noise, and their losses, judged out of fold."""
+class Judged(NamedTuple):
+    """Masks of the training rows, what they lose, judged out of fold, and what they pay."""
 
-    def __init__(
-        self, selector: Selector, predictors: FoldPredictors, log_penalty: Tensor, decisions: Decisions
-    ) -> None:
-        self.mask = training_masks(selector, predictors, log_penalty, decisions)
-        self.predictors = predictors
-        bills = bill(self.mask, predictors.folds.gates.cost).flatten(1)
-        self.price = log_penalty.exp().unsqueeze(1) * bills  # (P, F n)
-        self.losses = predictors.out_of_fold_losses(self.mask)
+    mask: Tensor  # (P, F, n, d)
+    losses: Tensor  # (P, F n)
+    price: Tensor  # (P, F n)
 
-    def costs_little(self, before: _Judged, unit: Tensor, clear: Tensor, settings: DecisionSettings) -> Tensor:
-        """Whether rows lose less than they save, and no kind of rows clearly loses: bool (P,).
+    @classmethod
+    def of(cls, predictors: FoldPredictors, log_penalty: Tensor, mask: Tensor) -> Judged:
+        """Masks at log-penalties (P,)."""
+        bills = bill(mask, predictors.folds.gates.cost).flatten(1)
+        return cls(mask, predictors.out_of_fold_losses(mask), log_penalty.exp().unsqueeze(1) * bills)
 
-        Where it is `clear` (P,) that features are substitutes, a share of the unit (P,) may be lost; else nothing may
-        be, by one standard error.
-        """
-        folds = self.predictors.folds
-        lost, saved = self.losses - before.losses, before.price - self.price
-        mean, error = mean_and_error(lost, folds.training_weight)
-        most = torch.maximum(saved.mean(1), settings.lost_by_substitutes * unit)
-        fine = torch.where(clear, mean <= most, mean + error <= saved.mean(1))
-        for p in fine.nonzero().flatten().tolist():
-            where = saved[p] > 0
-            most = torch.maximum(saved[p][where], settings.lost_by_a_kind * unit[p])
-            x, beyond = folds.training[0][p].flatten(0, 1)[where], lost[p][where] - most
-            fine[p] = not some_lose(x.cpu().numpy(), beyond.cpu().numpy(), settings)
-        return fine
+
+def costs_little(
+    after: Judged, before: Judged, folds: Folds, unit: Tensor, clear: Tensor, settings: DecisionSettings
+) -> Tensor:
+    """Whether rows lose less than they save by masks that show less, and no kind of rows clearly loses: bool (P,).
+
+    Where it is `clear` (P,) that features are substitutes, a share of the unit (P,) may be lost; else nothing may be,
+    by one standard error.
+    """
+    lost, saved = after.losses - before.losses, before.price - after.price
+    mean, error = mean_and_error(lost, folds.training_weight)
+    most = torch.maximum(saved.mean(1), settings.lost_by_substitutes * unit)
+    fine = torch.where(clear, mean <= most, mean + error <= saved.mean(1))
+    for p in fine.nonzero().flatten().tolist():
+        where = saved[p] > 0
+        allowed = torch.maximum(saved[p][where], settings.lost_by_a_kind * unit[p])
+        x, beyond = folds.training[0][p].flatten(0, 1)[where], lost[p][where] - allowed
+        fine[p] = not some_lose(x.cpu().numpy(), beyond.cpu().numpy(), settings)
+    return fine
 
 
 def some_lose(x: np.ndarray, lost: np.ndarray, settings: DecisionSettings) -> bool:

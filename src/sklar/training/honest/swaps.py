@@ -1,9 +1,23 @@
-"""Exactly k features per row: masks of k gates, and what the scores learn from swaps, one feature out and one in.
+"""Exactly k features per row: masks of k gates, and the exact gradient of their scores, by swaps at the edge.
 
-Every gate gets the slope of the loss as drawn, which one backward pass gives for all gates together. A slope is of an
-infinitely small change, so some swaps a row, picked at random, are tried in full, and what the slope got wrong about
-them is put right. The mean over the swaps is exact; the slopes only take away most of its noise, which with hundreds of
-features and a few swaps a row would be large.
+A gate is shown where its key v_i = alpha_i + g_i, with Gumbel noise g, is among the k largest: where it passes the
+k-th largest of the *other* keys, T_i. Moving alpha_i changes a mask only where v_i meets T_i, and then feature i and
+the one whose key is T_i change places. So for any loss f of masks, with T_i and the other gates as drawn,
+
+    d E f / d alpha_i = E[ density of v_i at T_i, given the other keys * (f with i shown - f with i hidden) ]
+
+For all shown features the partner is the hidden one with the largest key, for all hidden ones the shown one with the
+lowest: those whose place is least certain. (The mean over all partners, instead, asks what a feature is worth against
+those that nothing would replace: copies that add nothing then keep out what adds a little.)
+
+With a copula g_i is a function of a latent q_i = root_i xi + own_i eps_i. Given xi the latents are independent, which
+gives the density above; and the threshold is passed at q_i = q*_i, so that loadings L, root = Norm(L), get
+
+    d E f / d L_i = own_i E[ density of q_i at q*_i * (f with i shown - f with i hidden) * (xi - root_i q*_i) ]
+
+Every gate gets the difference that the slope of the loss in the gates says, which one backward pass gives for all
+together; some differences a row, picked at random, are tried in full, and what the slope got wrong about them is put
+right. The mean is exact; the slopes only take away most of its noise.
 """
 
 from __future__ import annotations
@@ -13,16 +27,63 @@ import math
 import torch
 from torch import Tensor
 
-from sklar.model import topk_mask
+from sklar.model import copula, topk_mask
 from sklar.model.gates import sum_by_gate
-from sklar.training.honest.draws import Draw, Trial, random_features
+from sklar.training.honest.draws import Draw, Edge, LatentEdge, Noise, Trial, random_features
+
+FARTHEST = (-5.0, 30.0)  # thresholds less scores: beyond, no float32 density of a Gumbel is above 0, or one that counts
+OTHER_ROWS = 4  # whose thresholds say how often a key is at its own
+SELDOM = 0.04  # a key counts as being at its threshold at least so often: the largest density is 9 times as large
+WITHIN = 1e-7  # of 0 and 1, uniforms are not looked at: they are latents of 5 deviations
 
 
-def draw(scores: Tensor, k: int | Tensor, generator: torch.Generator) -> Draw:
-    """Exactly k gates a row, or as many as k (R, n, 1) says, one after the other in proportion to exp(alpha)."""
-    wait = torch.empty_like(scores).exponential_(generator=generator)
-    keys = topk_mask.sampling_keys(topk_mask.exponential_weights(scores), -wait)  # -wait is the log of a uniform
-    return Draw(topk_mask.hard_topk(keys, k).to(scores.dtype))
+def draw(scores: Tensor, k: int | Tensor, noise: Noise | Tensor) -> Draw:
+    """Exactly k gates a row, or as many as k (R, n, 1) says, one after the other in proportion to exp(alpha).
+
+    The noise is correlated, or uniform (R, n, d).
+    """
+    log_uniform = copula.log_uniform(noise.q) if isinstance(noise, Noise) else noise.log()
+    keys = scores - (-log_uniform).log()
+    shown = topk_mask.hard_topk(keys, k)
+    return Draw(shown.to(scores.dtype), edge=edge_of(scores, keys, shown, noise))
+
+
+def edge_of(scores: Tensor, keys: Tensor, shown: Tensor, noise: Noise | Tensor) -> Edge:
+    """Where gates `shown` (R, n, d) by their keys would change."""
+    lowest, last = keys.masked_fill(~shown, torch.inf).min(-1, keepdim=True)
+    highest, first = keys.masked_fill(shown, -torch.inf).max(-1, keepdim=True)
+    rate = _rate(scores, torch.where(shown, highest, lowest))
+    density = rate * (-rate).exp()
+    often = _often(scores, (lowest + highest) / 2)
+    if not isinstance(noise, Noise):
+        return Edge(last, first, density, often)
+    at = _normal_quantile((-rate).exp_())
+    own_part = (at - noise.factors @ noise.root.mT) / noise.own
+    of_latent = _normal_density(own_part) / noise.own
+    latent = LatentEdge(at, of_latent, noise.factors)
+    return Edge(last, first, density * of_latent / _normal_density(at), often, latent)
+
+
+def _rate(scores: Tensor, thresholds: Tensor) -> Tensor:
+    """exp(alpha - T): a key is above T with probability 1 - exp(-rate), and has the density rate exp(-rate) there."""
+    return (scores - thresholds).clamp_(-FARTHEST[1], -FARTHEST[0]).exp_()
+
+
+def _often(scores: Tensor, edges: Tensor) -> Tensor:
+    """How often each key is at its threshold, the mean density at the edges (R, n, 1) of other rows: (R, n, d).
+
+    Being of other rows, it is no function of a row's own draw.
+    """
+    rates = [_rate(scores, edges.roll(by, 1)) for by in range(1, OTHER_ROWS + 1)]
+    return torch.stack([rate * (-rate).exp() for rate in rates]).mean(0).clamp_min_(SELDOM)
+
+
+def _normal_quantile(uniform: Tensor) -> Tensor:
+    return (2 * uniform.clamp(WITHIN, 1 - WITHIN) - 1).erfinv_().mul_(math.sqrt(2))
+
+
+def _normal_density(value: Tensor) -> Tensor:
+    return value.square().mul_(-0.5).exp_().mul_((2 * math.pi) ** -0.5)
 
 
 def bound_for(k: int | Tensor, d: int, bound: float) -> float | Tensor:
@@ -32,22 +93,20 @@ def bound_for(k: int | Tensor, d: int, bound: float) -> float | Tensor:
     return max(bound, 0.5 * math.log(9 * max(1, d - k) / k))
 
 
-def push(trial: Trial, free: Tensor, count: int, generator: torch.Generator, own_k: bool = False) -> Tensor:
-    """What the scores are to be moved against, of a draw whose gates `free` (R, n, d) may change: (R, n, d).
+def differences(trial: Trial, edge: Edge, free: Tensor, count: int, generator: torch.Generator) -> Tensor:
+    """Loss with each gate shown minus loss with it hidden, its partner the other way: unbiased, (R, n, d).
 
-    A hidden feature gets minus what it gains when it comes for one that is shown, a shown one what is gained when it
-    leaves, both in the mean over its partners, and all in proportion to the number of features. Rows may differ in how
-    many they show: `own_k`.
+    Of the gates `free` (R, n, d) up to `count` a row are tried in full.
     """
-    is_shown = trial.draw.mask > 0.5
-    hidden, shown = free & ~is_shown, free & is_shown
-    slope = slopes(trial)
-    out, into = random_features(shown, count, generator), random_features(hidden, count, generator)
-    wrong = swap_gains(trial, out, into) - (slope.gather(-1, out) - slope.gather(-1, into))
-    tried = hidden.gather(-1, into) * shown.gather(-1, out)  # rows that show few have fewer partners
-    put_right = torch.zeros_like(slope).scatter_add(-1, into, -wrong * tried).scatter_add(-1, out, wrong * tried)
-    n_tried = tried.sum(-1, keepdim=True).clamp_min(1) if own_k else out.shape[-1]
-    return put_right * (slope.shape[-1] / n_tried) + _by_slopes(slope, hidden, shown)
+    shown, slope = trial.draw.mask > 0.5, slopes(trial)
+    by_slope = slope - torch.where(shown, slope.gather(-1, edge.first), slope.gather(-1, edge.last))
+    tried = random_features(free, count, generator)
+    is_shown = shown.gather(-1, tried)
+    out, into = torch.where(is_shown, tried, edge.last), torch.where(is_shown, edge.first, tried)
+    gain = swap_gains(trial, out, into)
+    wrong = torch.where(is_shown, gain, -gain) - by_slope.gather(-1, tried)
+    of_row = free.sum(-1, keepdim=True) / free.gather(-1, tried).sum(-1, keepdim=True).clamp_min(1)
+    return by_slope.scatter_add(-1, tried, wrong * of_row) * free
 
 
 def slopes(trial: Trial) -> Tensor:
@@ -67,11 +126,3 @@ def swap_gains(trial: Trial, out: Tensor, into: Tensor) -> Tensor:
     """Loss as drawn minus loss with feature `out` hidden and feature `into` shown instead: (R, n, K)."""
     hide, show = (trial.judge.flip_step(trial.x, trial.draw.mask, index) for index in (out, into))
     return trial.drawn_loss.unsqueeze(-1) - trial.losses(trial.hidden.unsqueeze(2) + hide + show)
-
-
-def _by_slopes(slope: Tensor, hidden: Tensor, shown: Tensor) -> Tensor:
-    """The mean push over all swaps, were the loss as the slopes say: (R, n, d)."""
-    n_hidden, n_shown = (part.sum(-1, keepdim=True).clamp_min(1) for part in (hidden, shown))
-    of_hidden, of_shown = (slope * hidden).sum(-1, keepdim=True), (slope * shown).sum(-1, keepdim=True)
-    comes, leaves = (slope - of_shown / n_shown) / n_hidden, (slope - of_hidden / n_hidden) / n_shown
-    return slope.shape[-1] * (hidden * comes + shown * leaves)

@@ -85,12 +85,14 @@ def fit_replicas(
     held: Rows | None = None,
     cost: Tensor | None = None,
     run: Run | None = None,
+    rounded: bool = True,
+    network: type[SelectionModel] = SelectionModel,
 ) -> tuple[SelectionModel, list[Record]]:
     """Train one replica for each of R penalties, side by side; with `held` rows, stop early by their loss.
 
-    Feature i has the price penalty * cost_i; no `cost` (d,) is 1.
+    Feature i has the price penalty * cost_i; no `cost` (d,) is 1. Masks are `rounded`, or relaxed (see `joint_loss`).
     """
-    model = SelectionModel(replace(architecture, replicas=len(penalties)), torch.Generator().manual_seed(seed))
+    model = network(replace(architecture, replicas=len(penalties)), torch.Generator().manual_seed(seed))
     model.to(rows.x.device)
     if rows.weight is not None and task.n_classes:  # begin from what the weights alone say
         shares = torch.bincount(rows.y, rows.weight, task.n_classes) / rows.weight.sum()
@@ -102,7 +104,7 @@ def fit_replicas(
 
     def step_loss(batch: Tensor) -> Tensor:
         weight = None if rows.weight is None else rows.weight[batch]
-        return joint_loss(model, task, rows.x[:, batch], rows.y[..., batch], price, generator, cost, weight)
+        return joint_loss(model, task, rows.x[:, batch], rows.y[..., batch], price, generator, cost, weight, rounded)
 
     def held_loss() -> Tensor:
         assert held is not None

@@ -1,0 +1,197 @@
+"""The parameter `predictor`: an estimator of the user's predicts from what was selected."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from lightgbm import LGBMClassifier
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from xgboost import XGBClassifier
+
+import sklar
+from sklar.datasets import make_synthetic
+from tests.estimators.test_sklearn_checks import PENALTY, WORDS, name_of
+from tests.helpers import quick, toy_rows, toy_target
+
+FEW = {"n_estimators": 5, "n_jobs": 1}
+
+
+def trees_for(cls, **words):
+    kind = HistGradientBoostingRegressor if cls.__name__.endswith("Regressor") else HistGradientBoostingClassifier
+    return kind(max_iter=10, **words)
+
+
+@pytest.fixture(scope="module")
+def by_trees():
+    """One quick fit of each class with trees, shared."""
+    models = {}
+
+    def get(cls):
+        if cls not in models:
+            X, value = toy_rows(200)
+            models[cls] = quick(cls, predictor=trees_for(cls)).fit(X, toy_target(cls, value))
+        return models[cls]
+
+    return get
+
+
+def test_the_masks_stay_and_the_predictions_are_of_the_trees(cls, by_trees):
+    X, value = toy_rows(200)
+    model, plain = by_trees(cls), quick(cls).fit(X, toy_target(cls, value))
+    np.testing.assert_array_equal(model.select(X), plain.select(X))
+    fitted, rows = model.fitted_, model.fitted_.read(X)
+    expected = fitted.predictor.outputs(fitted.schema.inputs(rows), fitted.masks(rows)[:, fitted.schema.columns])
+    np.testing.assert_allclose(fitted.outputs(rows), expected)
+    np.testing.assert_allclose(fitted.outputs(rows[:3]), expected[:3])
+    assert not np.allclose(fitted.outputs(rows), plain.fitted_.outputs(rows))
+    np.testing.assert_array_equal(model.predict(X), fitted.target.predictions(expected))
+
+
+def test_all_views_are_of_the_trees(cls, by_trees, tmp_path):
+    X, value = toy_rows(200)
+    model, y = by_trees(cls), toy_target(cls, value)
+    assert np.isfinite(model.score(X, y))
+    effects, mask = model.effects(X), model.select(X)
+    assert (effects[~mask] == 0).all()
+    row = model.explain(X[0])
+    if cls.__name__.endswith("Classifier"):
+        np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+        assert row.probability == pytest.approx(model.predict_proba(X[:1]).max())
+    else:
+        assert row.prediction == pytest.approx(model.predict(X[:1])[0])
+    assert model.report(X, y, tmp_path / "r.html", audit=False).is_file()
+    if cls is sklar.CopulaSelectorClassifier:
+        assert model.audit(X, y, n_refits=0).own_score == pytest.approx(100 * model.score(X, y))
+    with pytest.raises(ValueError, match="HistGradientBoosting"):
+        model.to_onnx(tmp_path / "m.onnx")
+
+
+def test_it_travels_in_the_file_and_in_a_pickle(cls, by_trees, tmp_path):
+    X, _ = toy_rows(200)
+    model = by_trees(cls)
+    model.save(tmp_path / "m.sklar")
+    for again in (sklar.load(tmp_path / "m.sklar"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+        np.testing.assert_array_equal(again.effects(X), model.effects(X))
+    again.save(tmp_path / "again.sklar")
+    assert (tmp_path / "again.sklar").read_bytes() == (tmp_path / "m.sklar").read_bytes()
+
+
+def test_another_fit_of_a_loaded_estimator_asks_for_the_predictor(by_trees, tmp_path):
+    X, value = toy_rows(60)
+    by_trees(sklar.CopulaSelectorRegressor).save(tmp_path / "m.sklar")
+    again = sklar.load(tmp_path / "m.sklar")
+    with pytest.raises(ValueError, match=r"HistGradientBoostingRegressor\(max_iter=10\)"):
+        again.fit(X, value)
+    again.set_params(predictor="trees", max_epochs=1).fit(X, value)
+
+
+@pytest.mark.parametrize("predictor", [LGBMClassifier(**FEW, verbosity=-1), XGBClassifier(**FEW)])
+def test_trees_of_other_libraries_travel_too(predictor, tmp_path):
+    X, value = toy_rows(200)
+    model = quick(sklar.CopulaSelectorClassifier, predictor=predictor).fit(X, np.digitize(value, [-1, 1]))
+    model.save(tmp_path / "m.sklar")
+    np.testing.assert_array_equal(sklar.load(tmp_path / "m.sklar").predict_proba(X), model.predict_proba(X))
+
+
+def test_what_a_file_cannot_hold_predicts_and_is_refused_by_save(tmp_path):
+    X, value = toy_rows(80)
+    model = quick(sklar.CopulaSelectorClassifier, predictor=RandomForestClassifier(5)).fit(X, value > 0)
+    assert set(model.predict(X)) <= {False, True}
+    with pytest.raises(ValueError, match=r"RandomForestClassifier.*joblib"):
+        model.save(tmp_path / "m.sklar")
+    assert not list(tmp_path.iterdir())
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("words", "y"),
+    [
+        ({}, lambda value: np.column_stack([value > 0, value < 1]).astype(int)),
+        ({"loss": "squared"}, lambda value: np.column_stack([value, -value])),
+        ({"loss": "poisson"}, lambda value: np.round(np.exp(value / 2))),
+    ],
+)
+def test_several_labels_several_values_and_counts(words, y, tmp_path):
+    X, value = toy_rows(150)
+    cls = sklar.CopulaSelectorRegressor if words else sklar.CopulaSelectorClassifier
+    predictor = "trees" if words.get("loss") == "poisson" else trees_for(cls)
+    model = quick(cls, predictor=predictor, **words).fit(X, y(value))
+    assert model.predict(X).shape == y(value).shape
+    model.save(tmp_path / "m.sklar")
+    np.testing.assert_array_equal(sklar.load(tmp_path / "m.sklar").predict(X), model.predict(X))
+
+
+def test_text_missing_values_groups_and_sparse_tables():
+    X, value = toy_rows(150)
+    table = pd.DataFrame(X, columns=list("abcde"))
+    table["c"] = np.where(value > 0, "high", "low")
+    table.loc[::5, "d"] = np.nan
+    words = {"groups": [["a", "b"]], "forced": ["c"], "predictor": trees_for(sklar.CopulaSelectorRegressor)}
+    model = quick(sklar.CopulaSelectorRegressor, **words).fit(table, value)
+    assert model.score(table, value) > 0.4  # from the text, which is forced
+    assert np.isfinite(model.predict(table.assign(a=np.nan))).all()  # missing where fit saw none: hidden
+
+
+@pytest.mark.parametrize("words", [{"objective": "honest", "n_folds": 2, "n_models": 2}, {"chooses_from": "shown"}])
+def test_ensembles_and_rankers_that_ask(words):
+    X, value = toy_rows(120)
+    words = {"objective": "honest", "predictor": trees_for(sklar.CopulaRankerClassifier), "max_epochs": 2, **words}
+    model = quick(sklar.CopulaRankerClassifier, **words).fit(X, value > 0)
+    assert model.predict_proba(X).shape == (120, 2)
+    assert model.predict(X, k=1).shape == (120,)
+    if "chooses_from" in words:
+        found = model.acquire(X[0])
+        assert found.probability == pytest.approx(model.predict_proba(X[:1]).max())
+
+
+def test_a_number_as_random_state_fixes_the_result_and_the_predictor_is_not_touched(tmp_path):
+    X, value = toy_rows(150)
+    predictor = trees_for(sklar.CopulaSelectorRegressor, max_features=0.5)
+    before = repr(predictor)
+    models = [quick(sklar.CopulaSelectorRegressor, predictor=predictor).fit(X, value) for _ in range(2)]
+    kept = quick(sklar.CopulaSelectorRegressor, predictor=predictor).fit(X, value, checkpoint=tmp_path / "run")
+    for other in (models[1], kept):
+        np.testing.assert_array_equal(models[0].predict(X), other.predict(X))
+    assert repr(predictor) == before
+    assert not hasattr(predictor, "n_features_in_")
+    assert clone(models[0]).get_params()["predictor__max_iter"] == 10
+
+
+def test_a_predictor_that_takes_no_missing_values_is_refused_before_the_fit():
+    X, value = toy_rows(60)
+    with pytest.raises(ValueError, match="SimpleImputer"):
+        quick(sklar.CopulaSelectorClassifier, predictor=LogisticRegression(), max_epochs=10**6).fit(X, value > 0)
+    imputed = make_pipeline(SimpleImputer(add_indicator=True, keep_empty_features=True), LogisticRegression())
+    assert quick(sklar.CopulaSelectorClassifier, predictor=imputed).fit(X, value > 0).score(X, value > 0) > 0.4
+
+
+def checks():
+    words = {**WORDS, "max_epochs": 10}
+    estimator = sklar.CopulaSelectorClassifier(
+        **words, **PENALTY, predictor=HistGradientBoostingClassifier(max_iter=10)
+    )
+    for instance, check in estimator_checks_generator(estimator):
+        if name_of(check) != "check_array_api_input":
+            yield pytest.param(instance, check, id=name_of(check))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+def test_the_audit_passes_on_syn4():
+    X, y, _ = make_synthetic("syn4", n_samples=10_000, random_state=0)
+    others, outcomes, _ = make_synthetic("syn4", n_samples=10_000, random_state=1)
+    selector = sklar.CopulaSelectorClassifier(random_state=0, predictor="trees").fit(X, y)
+    report = selector.audit(others, outcomes, n_refits=0)
+    assert not report.leaks, str(report)

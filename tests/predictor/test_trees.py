@@ -1,0 +1,63 @@
+"""Boosted trees as plain arrays."""
+
+import numpy as np
+import pytest
+
+from sklar.predictor.trees import LEAF, Trees, joined
+
+
+def stump(threshold=0.0, missing_left=True, low=-1.0, high=1.0):
+    return {
+        "feature": np.array([0, LEAF, LEAF]),
+        "threshold": np.array([threshold, 0, 0]),
+        "missing_left": np.array([missing_left, False, False]),
+        "left": np.array([1, 0, 0]),
+        "right": np.array([2, 0, 0]),
+        "value": np.array([0, low, high]),
+    }
+
+
+def test_trees_add_up_by_output():
+    trees = joined([stump(), stump(1.0, False, 10, 20)], [0, 1], np.array([0.5, 100]))
+    x = np.array([[-1.0], [0.0], [0.5], [2.0], [np.nan]])
+    np.testing.assert_array_equal(trees(x), [[-0.5, 110], [-0.5, 110], [1.5, 110], [1.5, 120], [-0.5, 120]])
+
+
+def test_many_rows_are_answered_as_few_are():
+    trees = joined([stump(t) for t in np.linspace(-2, 2, 50)], [0] * 50, np.zeros(1))
+    x = np.random.default_rng(0).standard_normal((5000, 1))
+    np.testing.assert_array_equal(trees(x), np.concatenate([trees(row[None]) for row in x]))
+
+
+def test_a_threshold_beyond_all_numbers_is_finite():
+    trees = joined([stump(np.inf, False)], [0], np.zeros(1))
+    np.testing.assert_array_equal(trees(np.array([[1e300], [np.nan]]))[:, 0], [-1, 1])
+    assert np.isfinite(trees.threshold).all()
+
+
+def test_arrays_and_back():
+    trees = joined([stump(), stump(0.5)], [0, 0], np.zeros(1))
+    again = Trees.from_arrays(trees.arrays(), 1)
+    x = np.random.default_rng(0).standard_normal((20, 1))
+    np.testing.assert_array_equal(again(x), trees(x))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("feature", [1, -1, -1, 0, -1, -1]),  # a column that is not there
+        ("feature", [0.5, -1, -1, 0, -1, -1]),
+        ("feature", [0, -1, -1, 0, -1]),
+        ("left", [0, 0, 0, 4, 0, 0]),  # a node that is its own child: a way down without an end
+        ("right", [6, 0, 0, 5, 0, 0]),
+        ("threshold", [0.0]),
+        ("missing_left", [1e300, 0, 0, 0, 0, 0]),
+        ("root", [6, 0]),
+        ("root", [0]),
+        ("output", [0, 1]),
+    ],
+)
+def test_what_is_no_tree_is_refused(name, value):
+    arrays = joined([stump(), stump()], [0, 0], np.zeros(1)).arrays()
+    with pytest.raises(ValueError, match="must"):
+        Trees.from_arrays({**arrays, name: np.array(value, dtype=float)}, 1)
