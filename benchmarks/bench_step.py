@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from measure import line, quickest, table
@@ -30,15 +31,17 @@ TARGETS = {("cpu", 100): 1.25, ("cuda", 100): 1.10, ("cuda", 784): 1.15}
 COVARIANCES = ("low-rank", "independent")
 
 
-def honest_steps(covariance: str, d: int, n: int, device: torch.device, count: int) -> Callable[[], object]:
+def honest_steps(
+    covariance: str, d: int, n: int, device: torch.device, count: int, k: int | None = None
+) -> Callable[[], object]:
     """`count` steps of the selector's training, its predictors' steps included; on a GPU, replayed."""
     generator = torch.Generator(device).manual_seed(0)
     x = torch.randn(1, n, d, generator=generator, device=device)
     folds = deal(x, (x[..., 0] > 0).long(), 4, 0.2, generator)
-    predictors = FoldPredictors(folds, Task(2), PredictorSettings(), generator, 0)
+    predictors = FoldPredictors(folds, Task(2), PredictorSettings(k=k), generator, 0)
     everything = Screened(predictors, torch.arange(d, device=device)[None])
     price = torch.full((1,), -6.0, device=device)
-    settings = SelectorSettings(covariance=covariance)
+    settings = SelectorSettings(covariance=covariance, k=k)
     selector = new_selector(folds.gates, everything, settings, torch.zeros(1, 1, device=device), 0)
     return lambda: train_selector(selector, predictors, PenaltyRange(price, price), count, folds.n_train)
 
@@ -84,7 +87,8 @@ def main(arguments: list[str] | None = None) -> None:
         widths, n, count, repeats = [12], 200, 2, 1
     columns = ("training", "d", "with copula, ms", "without, ms", "ratio", "target")
     table(f"1. A training step with and without the copula, {device.type}, batch 1000, p = 8", columns)
-    for name, make in (("honest", honest_steps), ("joint", joint_steps)):
+    makers = (("honest", honest_steps), ("honest, k = 5", partial(honest_steps, k=5)), ("joint", joint_steps))
+    for name, make in makers:
         for d in widths:
             ours, without = compare(make, d, n, device, count, repeats)
             target = TARGETS.get((device.type, d))

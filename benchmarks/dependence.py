@@ -3,8 +3,9 @@
     python benchmarks/dependence.py --device cuda --seeds 10
 
 For each data set and covariance: how often more than one member of a redundant group is kept for a row that needs one
-of them, whether one is, TPR and FDR, and the correlation of the group's gates. Then the paired difference of the two
-covariances with its 95% interval over seeds.
+of them, whether one is, how often all are where all are needed, TPR and FDR, and the correlation of the group's gates.
+Then the paired difference of the two covariances with its 95% interval over seeds. Copies of rankers:
+`dependence_ranking.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ import numpy as np
 import torch
 from scipy.stats import t as student
 
-from sklar.datasets import SYNTHETIC_NAMES, make_interaction, make_redundant, make_synthetic
+from sklar.datasets import (
+    SYNTHETIC_NAMES,
+    make_interaction,
+    make_redundant,
+    make_redundant_in_part,
+    make_synthetic,
+)
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.paper.experiments.honest_stack import fit_honest_stack
 from sklar.training.engine.runtime import resolve_device
@@ -35,6 +42,8 @@ def suites() -> dict:
         for order in (2, 3):
             words = {"n_features": N_FEATURES, "order": order, "switch": switch}
             made[f"interaction {order}{where}"] = maker(make_interaction, words)
+    for rho in (0.97, 0.99):
+        made[f"in part {rho}"] = maker(make_redundant_in_part, {"n_features": N_FEATURES, "copy_correlation": rho})
     for name in SYNTHETIC_NAMES:
         made[f"{name} correlated"] = maker(make_synthetic, {"name": name, "n_features": N_FEATURES, "correlation": 0.5})
     return made
@@ -79,17 +88,25 @@ def measure(tasks: list[tuple[str, int]], covariance: str, n: int, device: torch
             "fdr": false_discovery_rate(relevant, answers.selected),
         }
         if group is not None:
-            kept = answers.selected[relevant[:, group[0]]][:, group].sum(axis=1)
-            row |= {
-                "more_than_one": float(100 * (kept > 1).mean()),
-                "at_least_one": float(100 * (kept > 0).mean()),
-                "gate_correlation": float(answers.gate_correlation[group[0], group[1]]),
-            }
+            row |= of_group(answers.selected[:, group], relevant[:, group])
+            row |= {"gate_correlation": float(answers.gate_correlation[group[0], group[1]])}
         rows.append(row)
     return rows
 
 
-COLUMNS = ("more_than_one", "at_least_one", "gate_correlation", "tpr", "fdr", "accuracy")
+def of_group(selected: np.ndarray, relevant: np.ndarray) -> dict[str, float]:
+    """What rows that need one of a group get of it, and what those get that need all: percent."""
+    needs_all = relevant.all(axis=1)
+    needs_one = relevant[:, 0] & ~needs_all if (~needs_all & relevant[:, 0]).any() else relevant[:, 0]
+    kept = selected.sum(axis=1)
+    row = {
+        "more_than_one": float(100 * (kept[needs_one] > 1).mean()),
+        "at_least_one": float(100 * (kept[needs_one] > 0).mean()),
+    }
+    return row | ({"all_needed": float(100 * selected[needs_all].all(axis=1).mean())} if needs_all.any() else {})
+
+
+COLUMNS = ("more_than_one", "at_least_one", "all_needed", "gate_correlation", "tpr", "fdr", "accuracy")
 
 
 def print_table(rows: list[dict]) -> None:

@@ -18,16 +18,21 @@ def tables(rows: list[Row]) -> list[str]:
     parts = []
     for d, preset in sorted({(row["d"], row["preset"]) for row in rows}):
         mine = [row for row in rows if (row["d"], row["preset"]) == (d, preset)]
-        by_method = {name: [row for row in mine if row["method"] == name] for name in REGISTRY}
-        by_method = {name: own for name, own in by_method.items() if own}
+        methods = by_method(mine)
         title = f"d = {d}" if preset == "full" else f"d = {d}, {preset}"
         parts += [
-            notes(by_method),
-            "\n".join([head(title, []), *(text for name in by_method for text in found(name, by_method[name]))]),
-            where_trained(by_method),
-            "\n".join([head(title, ["fit, CPU s", "select, ms a row"]), *(cost(*item) for item in by_method.items())]),
+            notes(methods),
+            "\n".join([head(title, []), *(text for name in methods for text in found(name, methods[name]))]),
+            where_trained(methods),
+            "\n".join([head(title, ["fit, CPU s", "select, ms per row"]), *(cost(*item) for item in methods.items())]),
         ]
     return [part for part in parts if part]
+
+
+def by_method(rows: list[Row]) -> dict[str, list[Row]]:
+    """The rows of each method, in the registry's order."""
+    found = {name: [row for row in rows if row["method"] == name] for name in REGISTRY}
+    return {name: own for name, own in found.items() if own}
 
 
 def head(title: str, more: list[str]) -> str:

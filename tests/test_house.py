@@ -44,6 +44,7 @@ CHAIN = [
     "workflow",
     "demo",
     "cli",
+    "fit",
 ]
 LEVELS = {part: position for position, part in enumerate(CHAIN)}
 FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

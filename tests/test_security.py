@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
 
 import sklar
 from sklar.export.storage import ModelFileError, read_model, write_model
@@ -116,6 +117,21 @@ def test_unknown_names_are_refused(model, tmp_path):
     write_model(tmp_path / "m.sklar", tensors, metadata)
     with pytest.raises(ModelFileError, match="max_epochs"):
         sklar.load(tmp_path / "m.sklar")
+
+
+@says("A predictor of boosted trees is held as arrays of numbers that are checked")
+def test_a_predictor_is_plain_numbers_or_not_saved(tmp_path):
+    X, value = toy_rows(60)
+    by_trees = quick(sklar.CopulaSelectorRegressor, predictor=HistGradientBoostingRegressor(max_iter=2)).fit(X, value)
+    by_trees.save(tmp_path / "m.sklar")
+    tensors, metadata = read_model(tmp_path / "m.sklar")
+    tensors["predictor.0.left"] = tensors["predictor.0.left"] * 0  # a tree without an end
+    write_model(tmp_path / "edited.sklar", tensors, metadata)
+    with pytest.raises(ModelFileError, match=r"predictor\.0\.left"):
+        sklar.load(tmp_path / "edited.sklar")
+    forest = quick(sklar.CopulaSelectorRegressor, predictor=RandomForestRegressor(2)).fit(X, value)
+    with pytest.raises(ValueError, match="cannot hold this RandomForestRegressor"):
+        forest.save(tmp_path / "forest.sklar")
 
 
 @says("A model file holds names of columns, categories and class labels of the training table, and no row of it")

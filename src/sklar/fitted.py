@@ -204,9 +204,10 @@ class FittedModel:
 
     def outputs(self, rows: Any) -> np.ndarray:
         """What is predicted from the selected features: logits or values, (n, out)."""
-        if (few := self._few_rows(rows)) is not None:
+        few = self._few_rows(rows) if self.predictor is None else None
+        if few is not None:
             x = self.schema.inputs(rows)
-            return (few.output if self.predictor is None else self.predictor.outputs)(x, few.mask(x))
+            return few.output(x, few.mask(x))
         return self._map(rows, lambda network, x: self.output_of(network, x, network.mask(x).to(x.dtype)))
 
     def output_of(self, network: GateModel, x: Tensor, mask: Tensor) -> Tensor:
@@ -214,7 +215,7 @@ class FittedModel:
 
         `network` and its inputs x (1, b, D) are as `blocks` gives them; (1, b, out).
         """
-        return network.output(x, mask) if self.predictor is None else self.predictor(x, mask)
+        return network.output(x, mask) if self.predictor is None else self.predictor.output(network, x, mask)
 
     def predictions(self, rows: Any) -> np.ndarray:
         """Classes or values from the selected features alone: (n,) or (n, targets)."""

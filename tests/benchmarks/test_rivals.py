@@ -69,7 +69,9 @@ def test_stacks_can_be_smaller(rivals):
     assert [row["side_by_side"] for row in rows] == [3, 3, 3, 1]
 
 
-@pytest.mark.parametrize("name", ["invase", "invase-minus", "l2x", "stg", "cae", "realx", "gdfs"])
+@pytest.mark.parametrize(
+    "name", ["invase", "invase-minus", "l2x", "stg", "cae", "realx", "gdfs", "dime", "suwr", "tabnet"]
+)
 def test_every_network_that_predicts_from_its_mask_stacks(rivals, name):
     (row, _) = rivals.main(["--quick", "--datasets", "syn4", "--seeds", "2", "--methods", name, "--stack", "2"])
     assert row["side_by_side"] == 2
@@ -113,7 +115,7 @@ Means over 1 seed, 10,000 test rows; `lime`: 1 seed, 200 test rows; `tree`: 2 se
 
 `stg`: on cuda, 18 fits side by side, 1.5 s by the clock a fit.
 
-| d = 11 | Syn1 | Syn2 | Syn3 | Syn4 | Syn5 | Syn6 | fit, CPU s | select, ms a row |
+| d = 11 | Syn1 | Syn2 | Syn3 | Syn4 | Syn5 | Syn6 | fit, CPU s | select, ms per row |
 |---|---|---|---|---|---|---|---|---|
 | `stg` | | | | 60.0 | | | 2.0 | 0.5000 |
 | `lime` | | | | 60.0 | | | 2.0 | 0.5000 |

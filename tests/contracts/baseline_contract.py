@@ -192,6 +192,9 @@ class BaselineContract:
     def test_task_can_be_said(self):
         X, _ = make_table()
         counts = np.arange(N_ROWS) % 7  # whole numbers, meant as a quantity
+        if not REGISTRY[self.name].handles_regression:
+            assert self.make().fit(X, counts, **self.fit_params(X)).task_ == "classification"
+            return
         baseline = self.make(task="regression").fit(X, counts, **self.fit_params(X))
         assert baseline.task_ == "regression"
 
@@ -262,6 +265,10 @@ class NetworkContract(BaselineContract):
 
     def test_real_targets_side_by_side(self):
         problems = [make_table(None), make_table(None, seed=1)]
+        if not REGISTRY[self.name].handles_regression:
+            with pytest.raises(ValueError, match="is for classification"):
+                self.make().fit_problems(problems, [0, 1])
+            return
         for baseline, (X, _) in zip(self.make().fit_problems(problems, [0, 1]), problems, strict=True):
             assert baseline.predict(X[: self.n_asked]).shape == (self.n_asked,)
 

@@ -1,6 +1,7 @@
 """The parameter `predictor`: an estimator of the user's predicts from what was selected."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -170,6 +171,50 @@ def test_a_predictor_that_takes_no_missing_values_is_refused_before_the_fit():
         quick(sklar.CopulaSelectorClassifier, predictor=LogisticRegression(), max_epochs=10**6).fit(X, value > 0)
     imputed = make_pipeline(SimpleImputer(add_indicator=True, keep_empty_features=True), LogisticRegression())
     assert quick(sklar.CopulaSelectorClassifier, predictor=imputed).fit(X, value > 0).score(X, value > 0) > 0.4
+
+
+@pytest.mark.parametrize("words", [{}, {"n_models": 2}])
+def test_auto_takes_what_predicts_other_rows_best(words, tmp_path, monkeypatch):
+    monkeypatch.setattr("sklar.predictor.boosting.MOST_ROUNDS", 25)
+    X = np.random.default_rng(0).standard_normal((400, 3))
+    y = (np.floor(3 * X[:, 0]) % 2).astype(int)  # steps: easy for trees, hard for networks
+    words = {"objective": "honest", "n_folds": 2, "forced": [0], "max_epochs": 2, **words}
+    model = quick(sklar.CopulaSelectorClassifier, predictor="auto", **words).fit(X, y)
+    record = model.history_[-1]
+    assert (record["part"], record["predictor"]) == ("predictor", "trees")
+    assert record["loss_trees"] < record["loss_networks"]
+    assert model.score(X, y) > 0.9 > quick(sklar.CopulaSelectorClassifier, **words).fit(X, y).score(X, y)
+    model.save(tmp_path / "m.sklar")
+    np.testing.assert_array_equal(sklar.load(tmp_path / "m.sklar").predict_proba(X), model.predict_proba(X))
+
+
+def test_the_mean_of_networks_and_trees_travels(tmp_path):
+    X, value = toy_rows(200)
+    words = {"objective": "honest", "n_folds": 2, "max_epochs": 2}
+    cls = sklar.CopulaSelectorRegressor
+    model = quick(cls, predictor=trees_for(cls), **words).fit(X, value)
+    trees, plain = model.predict(X), quick(cls, **words).fit(X, value).predict(X)
+    model.fitted_ = replace(model.fitted_, predictor=replace(model.fitted_.predictor, with_networks=True))
+    np.testing.assert_allclose(model.predict(X), (trees + plain) / 2)
+    model.save(tmp_path / "m.sklar")
+    np.testing.assert_allclose(sklar.load(tmp_path / "m.sklar").predict(X), model.predict(X))
+
+
+def test_auto_keeps_networks_where_nothing_can_be_compared():
+    X, value = toy_rows(60)
+    events = np.array(list(zip(value > 0, np.abs(value), strict=True)), dtype=[("e", bool), ("t", float)])
+    for y, words in ((value, {}), (events, {"loss": "cox", "objective": "honest"})):
+        model = quick(sklar.CopulaSelectorRegressor, predictor="auto", **words).fit(X, y)
+        assert model.fitted_.predictor is None
+    with pytest.raises(ValueError, match="cox"):
+        quick(sklar.CopulaSelectorRegressor, predictor="trees", loss="cox").fit(X, events)
+
+
+def test_a_label_that_never_changes_is_refused():
+    X, value = toy_rows(60)
+    y = np.column_stack([value > 0, value < 99]).astype(int)
+    with pytest.raises(ValueError, match="one label is the same"):
+        quick(sklar.CopulaSelectorClassifier, predictor="trees").fit(X, y)
 
 
 def checks():

@@ -171,3 +171,16 @@ def test_what_is_withheld_is_withheld_from_every_member(rows, k, honest):
     torch.testing.assert_close(other.votes(rows)[:, 1::2], ensemble.votes(rows)[:, 1::2])
     assert ensemble.withheld is None  # the ensemble itself is as it was
     assert all(member.withheld is None for member in ensemble.members)
+
+
+def test_out_of_fold_is_the_mean_of_what_members_say_out_of_theirs(rows):
+    made = members(n_outputs=1)
+    ensemble, _ = EnsembleModel.of(made, UNIONS)
+    ensemble = ensemble.double().eval()
+    folds = torch.randint(4, (3, N), generator=seeded(3))
+    mask = torch.ones_like(rows)
+    each = []
+    for i, (member, union) in enumerate(zip(made, UNIONS, strict=True)):
+        own = rows[..., inside(union)]
+        each.append(member.out_of_fold(own, torch.ones_like(own), folds[i : i + 1]))
+    torch.testing.assert_close(ensemble.out_of_fold(rows, mask, folds), torch.cat(each).mean(0, keepdim=True))

@@ -35,3 +35,12 @@ def test_masks_drawn_follow_the_scores():
     shares = (model.sample(choice, (1, n), seeded(5)) > 0.5).double().mean(1)[0]
     error = (torch.sigmoid(choice.scores[0, 0]) / n) ** 0.5
     assert ((shares - torch.sigmoid(choice.scores[0, 0])).abs() < 6 * error).all()  # 6 deviations: below 1e-8
+
+
+def test_out_of_fold_is_what_the_predictor_of_the_own_fold_says():
+    model = model_with()
+    x = torch.randn(1, 6, 4, dtype=torch.float64, generator=seeded(6))
+    mask, folds = torch.ones_like(x), torch.tensor([[0, 1, 2, 2, 1, 0]])
+    each = model.predictors(x.expand(3, -1, -1), mask.expand(3, -1, -1))
+    expected = torch.stack([each[fold, row] for row, fold in enumerate(folds[0].tolist())])
+    torch.testing.assert_close(model.out_of_fold(x, mask, folds)[0], expected)

@@ -43,7 +43,7 @@ def test_hidden_columns_are_nan_and_tensors_come_back_as_they_went():
     inputs = ShownInputs(np.ones(2), np.array([0, 1]), np.array([0, 1]))
     predictor = UserPredictor(inputs, "values", (model,), "Fixed")
     x = torch.arange(6.0, dtype=torch.float64).view(1, 3, 2)
-    output = predictor(x, torch.tensor([[[1.0, 0.0]] * 3]))
+    output = predictor.output(None, x, torch.tensor([[[1.0, 0.0]] * 3]))
     assert output.shape == (1, 3, 1)
     assert output.dtype == torch.float64
     np.testing.assert_array_equal(model.shown, [[0, np.nan], [2, np.nan], [4, np.nan]])

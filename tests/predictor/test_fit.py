@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from sklar.predictor.fit import require_usable, seeded, taught_rows, train_predictor
+from sklar.predictor.fit import require_usable, seeded, train_predictor
 from sklar.table.schema import Schema, read_training_table
 from sklar.target import encode_classes, encode_numbers
 from tests.helpers import toy_rows
@@ -77,11 +77,6 @@ def test_an_open_random_state_is_closed_and_another_kept():
     assert nested[-1].random_state == 7
 
 
-def test_every_row_is_taught_as_often():
-    counts = np.bincount(taught_rows(300, 5, np.random.default_rng(0)), minlength=300)
-    assert set(counts) == {16}
-
-
 @pytest.mark.parametrize(
     ("predictor", "kind", "weighted", "said"),
     [
@@ -91,7 +86,6 @@ def test_every_row_is_taught_as_often():
         (HistGradientBoostingClassifier(), "values", False, "must be a regressor"),
         (LinearSVC(), "classes", False, "predict_proba"),
         (make_pipeline(SimpleImputer(), KNeighborsClassifier()), "classes", True, "sample_weight"),
-        (HistGradientBoostingRegressor(), "risk", False, "cox"),
     ],
 )
 def test_what_cannot_be_a_predictor_is_refused_before_the_work(predictor, kind, weighted, said):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklar.predictor.masks import few_or_many, random_masks, teaching_masks
+from sklar.predictor.masks import dealt_to_others, few_or_many, random_masks, teaching_masks
 
 
 def test_half_are_dealt_and_every_feature_is_shown_somewhere():
@@ -33,3 +33,10 @@ def test_where_nothing_is_selected_features_are_shown_at_random(d):
 def test_random_masks_have_their_size():
     sizes = few_or_many(500, 8, np.random.default_rng(0))
     np.testing.assert_array_equal(random_masks(sizes, 8, np.random.default_rng(1)).sum(axis=1), sizes)
+
+
+def test_no_row_is_dealt_its_own_mask():
+    masks = np.eye(50, dtype=bool)
+    dealt = dealt_to_others(masks, np.random.default_rng(0))
+    assert not dealt.diagonal().any()
+    assert sorted(dealt.argmax(axis=1)) == list(range(50))

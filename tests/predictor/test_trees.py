@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sklar.predictor.trees import LEAF, Trees, joined
+from sklar.predictor.trees import LEAF, Trees, joined, together
 
 
 def stump(threshold=0.0, missing_left=True, low=-1.0, high=1.0):
@@ -61,3 +61,14 @@ def test_what_is_no_tree_is_refused(name, value):
     arrays = joined([stump(), stump()], [0, 0], np.zeros(1)).arrays()
     with pytest.raises(ValueError, match="must"):
         Trees.from_arrays({**arrays, name: np.array(value, dtype=float)}, 1)
+
+
+def test_the_first_rounds_and_the_mean_of_several():
+    trees = joined([stump(0), stump(0.5), stump(1), stump(1.5)], [0, 1, 0, 1], np.array([1.0, 2.0]))
+    x = np.random.default_rng(0).standard_normal((50, 1))
+    first = joined([stump(0), stump(0.5)], [0, 1], np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(trees.first(1)(x), first(x))
+    np.testing.assert_array_equal(trees.first(2)(x), trees(x))
+    both = together([trees, first])
+    np.testing.assert_allclose(both(x), (trees(x) + first(x)) / 2)
+    np.testing.assert_array_equal(Trees.from_arrays(both.arrays(), 1)(x), both(x))

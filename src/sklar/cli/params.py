@@ -88,7 +88,7 @@ PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("batch-size", int, "Rows a step."),
     ("learning-rate", float, "Of the optimiser."),
     ("weight-decay", float, "Of the optimiser."),
-    ("predictor", str, "trees: boosted trees predict from the selected features, instead of networks."),
+    ("predictor", str, "auto or trees: what predicts from the selected features, instead of networks."),
     ("n-models", int, "Models that vote, each from its own seed."),
     ("n-folds", int, "Folds of cross-fitting."),
     ("validation-fraction", float, "Share of rows kept aside."),

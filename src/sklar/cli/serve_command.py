@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from sklar.cli.config import config_option
@@ -18,8 +20,15 @@ from sklar.cli.shared import PATH, note
 @click.option(
     "--max-waiting", default=256, show_default=True, type=click.IntRange(1), help="Requests; more are refused (503)."
 )
+@click.option(
+    "--max-wait",
+    default=0.25,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    help="Seconds; a request that would wait longer is refused (503).",
+)
 @config_option
-def serve(model: str, host: str, port: int, workers: int, max_rows: int, max_body: int, max_waiting: int) -> None:
+def serve(model: str, host: str, port: int, workers: int, **limits: Any) -> None:
     """Answer requests about rows with MODEL: /predict, /select, /explain, /health, and /docs, which describes them.
 
     \b
@@ -28,5 +37,4 @@ def serve(model: str, host: str, port: int, workers: int, max_rows: int, max_bod
     """
     from sklar.scale.serving.app import Limits, serve
 
-    limits = Limits(max_body=max_body, max_rows=max_rows, max_waiting=max_waiting)
-    serve(model, host, port, workers, limits, echo=note)
+    serve(model, host, port, workers, Limits(**limits), echo=note)

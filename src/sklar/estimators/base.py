@@ -15,12 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklar.audit import AuditReport, audit
 from sklar.estimators.answers import ask
+from sklar.estimators.dask_training import Work, cluster_of, train_on
 from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
-from sklar.estimators.prediction import chosen_predictor, with_predictor
+from sklar.estimators.prediction import require_predictor, with_predictor
 from sklar.estimators.preparation import checkpoint_of, copies_read, named, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.estimators.views import Views
+from sklar.explain import one_row
 from sklar.export.plain import plain_parameters
 from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
@@ -81,12 +83,18 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         schema = Schema.of(table, params, encoding)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
-        predictor = chosen_predictor(self.predictor, encoded)
+        require_predictor(self.predictor, encoded)
         honest, least = self.objective == "honest", params.get("min_features", 0)
         schema, data, copies = prepare(schema, table.rows, encoded, k, device, screen=honest, least=least)
         seed = spawn_seeds(self.random_state, 1)[0]
-        with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
-            trained = self._training()(params, data, encoded.task, k, kept.seed if kept else seed, kept)
+        train = self._training()
+        client = cluster_of(X, self.n_models) if checkpoint is None and train is train_honest else None
+        if client is not None:
+            trained = train_on(client, Work(params, data, encoded.task, k), seed)
+        else:
+            with checkpoint_of(checkpoint, type(self).__name__, params, data, encoded.task, seed) as kept:
+                seed = kept.seed if kept else seed
+                trained = train(params, data, encoded.task, k, seed, kept)
         require_finite_weights(trained.model)
         fitted = FittedModel(
             objective=self.objective,
@@ -101,9 +109,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
             replacements=named(schema, trained.replacements),
             copies=copies_read(schema, trained.union, copies),
         )
-        if predictor is not None:
-            fitted = with_predictor(fitted, predictor, table.rows, encoded, kept.seed if kept else seed)
-        return self._adopt(fitted)
+        return self._adopt(with_predictor(fitted, self.predictor, table.rows, encoded, trained.folds, seed))
 
     def select(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out.
@@ -152,12 +158,14 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         return ask(self._fitted.at(penalty, k), "selected_values", X)
 
     def correlation(self, X: Any) -> Any:
-        """The learned correlation R of the gates, averaged over the rows of X: (d, d).
+        """The learned correlation R of the gates, averaged over the rows of X, or of one row: (d, d).
 
-        With the honest objective R < 0 says that the gates of two features exclude each other, R > 0 that they work
-        together, and all rows share one R. Which features can stand for each other `interchangeable` says.
+        With the honest objective R < 0 says that gates exclude each other, R > 0 that they open together. All rows
+        share one R, unless features stand for each other in some rows alone; joint training gives every row its own.
+        Which features can stand for each other, `interchangeable` says.
         """
         fitted = self._fitted
+        X = one_row(fitted, X) if len(getattr(X, "shape", (0, 0))) == 1 else X
         return fitted.like(X, fitted.correlation(fitted.read(X)), per_row=False)
 
     def audit(

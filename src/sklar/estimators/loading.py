@@ -59,7 +59,7 @@ def load(path: str | PathLike[str]) -> CopulaEstimator:
 def _predictor(saved: Saved) -> Any:
     """The parameter `predictor`: None, a name, or of an estimator what describes it."""
     given = saved.parameters["predictor"]
-    if (given is None) != (saved.fitted.predictor is None):
+    if given != "auto" and (given is None) != (saved.fitted.predictor is None):
         raise ModelFileError("parameters.predictor does not fit predictor: one of them is null")
     if not isinstance(given, dict):
         return given

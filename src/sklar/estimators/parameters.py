@@ -54,7 +54,7 @@ class CopulaParameters(DeclaredParams, BaseEstimator):
     weight_decay: NonNegative | None = None
     dates: Literal["ordinal", "parts"] | None = None
     scaling: Literal["column", "global"] = "column"
-    predictor: Literal["trees"] | Estimator | None = None
+    predictor: Literal["auto", "trees"] | Estimator | None = None
     n_models: Count = 1
     n_folds: AtLeastTwo = 4
     validation_fraction: Share = 0.2

@@ -1,35 +1,88 @@
-"""The parameter `predictor`: which estimator predicts instead of the networks, and how it comes to a fitted model."""
+"""The parameter `predictor`: what predicts instead of the networks, or beside them, and how a fitted model gets it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from sklar.fitted import FittedModel
-from sklar.predictor.boosting import boosted_trees
+from sklar.model.honest_model import mean_output
+from sklar.model.row_blocks import RowAnswers, row_blocks
+from sklar.predictor.boosting import CrossFitted, Judged, cross_fitted_trees
+from sklar.predictor.choice import MEAN, NETWORKS, TREES, choose_predictor
 from sklar.predictor.fit import require_usable, train_predictor
+from sklar.predictor.lesson import Lesson
+from sklar.predictor.masks import dealt_to_others
 from sklar.table.sparse import dense
 from sklar.target import EncodedTarget
 
 MOST_MASKS = 20_000  # that are dealt to all rows
+N_FOLDS = 4  # where the networks have none
 
 
-def chosen_predictor(given: Any, encoded: EncodedTarget) -> Any:
-    """The estimator that a parameter names, checked before the work; None where the networks predict."""
-    if given is None:
-        return None
-    kind = encoded.target.kind
-    predictor = boosted_trees(kind, len(encoded.numbers)) if isinstance(given, str) else given
-    require_usable(predictor, kind, encoded.weight is not None)
-    return predictor
+def require_predictor(given: Any, encoded: EncodedTarget) -> None:
+    """Raise, before the work, where a predictor cannot predict such a target."""
+    kind, targets = encoded.target.kind, getattr(encoded.task, "targets", None)
+    if given is None or (given == "auto" and kind == "risk"):
+        return
+    if kind == "risk":
+        raise ValueError("predictor cannot be combined with loss='cox'; leave it out")
+    if kind == "labels" and targets is not None and bool((targets == targets[0]).all(0).any()):
+        raise ValueError(
+            "predictor must have both values of every label to learn from; one label is the same in all rows"
+        )
+    if not isinstance(given, str):
+        require_usable(given, kind, encoded.weight is not None)
 
 
-def with_predictor(fitted: FittedModel, predictor: Any, rows: Any, encoded: EncodedTarget, seed: int) -> FittedModel:
-    """The model with a predictor that has learned from the training rows, by the masks of others."""
+def with_predictor(
+    fitted: FittedModel, given: Any, rows: Any, encoded: EncodedTarget, folds: Sequence[np.ndarray], seed: int
+) -> FittedModel:
+    """The model with what the parameter asks for, having learned from the training rows by the masks of others.
+
+    `folds` say which rows the predictors of each network did not learn from.
+    """
+    if given is None or (given == "auto" and (not folds or encoded.target.kind == "risk")):
+        return fitted
     schema = fitted.schema
-    some = np.random.default_rng([seed, 0]).permutation(rows.shape[0])[:MOST_MASKS]
-    masks = dense(fitted.masks(rows[np.sort(some)]), schema.first_columns)
-    inputs = schema.training_inputs(rows)
-    return replace(fitted, predictor=train_predictor(predictor, schema, inputs, masks, encoded, seed))
+    some = np.sort(np.random.default_rng([seed, 0]).permutation(rows.shape[0])[:MOST_MASKS])
+    masks = dense(fitted.masks(rows[some]), schema.first_columns)
+    x = schema.training_inputs(rows)
+    if not isinstance(given, str):
+        return replace(fitted, predictor=train_predictor(given, schema, x, masks, encoded, seed))
+    rng = np.random.default_rng([seed, 1])
+    of_trees = folds[0] if folds else rng.permutation(len(x)) % min(N_FOLDS, len(x))
+    dealt = dealt_to_others(masks, rng)  # to the rows `some`
+    trees = cross_fitted_trees(Lesson.of(schema, x, encoded), masks, Judged(some, dealt), of_trees, rng)
+    if given == "trees":
+        return replace(fitted, predictor=trees.predictor)
+    networks = _out_of_fold(fitted, x[some], dealt, np.stack(folds)[:, some])
+    return _chosen(fitted, networks, trees, encoded, some)
+
+
+def _chosen(
+    fitted: FittedModel, networks: Tensor, trees: CrossFitted, encoded: EncodedTarget, rows: np.ndarray
+) -> FittedModel:
+    """The networks alone, the trees alone, or both, whichever predicts rows best that it did not learn from."""
+    by_trees = torch.from_numpy(trees.outputs).to(networks.dtype)
+    mean = mean_output(torch.stack([networks, by_trees]), fitted.network.architecture)[0]
+    y, weight = torch.from_numpy(encoded.numbers[rows]), None if encoded.weight is None else encoded.weight[rows]
+    choice = choose_predictor({NETWORKS: networks, MEAN: mean, TREES: by_trees}, encoded.task, y, weight)
+    predictor = None if choice.name == NETWORKS else replace(trees.predictor, with_networks=choice.name == MEAN)
+    return replace(fitted, predictor=predictor, history=[*fitted.history, choice.record()])
+
+
+def _out_of_fold(fitted: FittedModel, x: np.ndarray, masks: np.ndarray, folds: np.ndarray) -> Tensor:
+    """What networks say of rows (n, D) shown by masks (n, d) that they did not learn from: (n, out)."""
+    answers, device = RowAnswers(len(x)), torch.device("cpu")
+    widest = 4 * fitted.network.architecture.predict_hidden
+    model: Any = fitted.network  # one with folds
+    for part, network, inputs in row_blocks(model, len(x), lambda rows: x[rows].astype(float), device, widest):
+        shown, fold = torch.from_numpy(masks[part]).to(inputs.dtype)[None], torch.from_numpy(folds[:, part])
+        answers.put(part, network.out_of_fold(inputs, shown, fold))
+    return torch.from_numpy(answers.values)

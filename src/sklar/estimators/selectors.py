@@ -80,7 +80,7 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     covariance : "low-rank", "full", "block" or "independent"
         How the gates of a row depend on each other: L L^T + diag(sigma^2), L L^T, L L^T inside blocks of
         correlated features, or not at all (the paper's NOLA). Joint training gives every row its own L, honest
-        training one to all rows.
+        training one to all rows, scaled by row where features stand for each other in some rows alone.
     n_factors : int, default 8
         Columns of L (p), for "low-rank".
     selector_sparsity : float or "auto", default "auto"
@@ -100,11 +100,13 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     batch_size : int, default 1000
     learning_rate, weight_decay : float or None
         Of the optimiser (of ChoiceNet, in honest training). None is the objective's own.
-    predictor : estimator, "trees" or None, default None
-        What predicts from the selected features: a scikit-learn classifier or regressor that accepts missing values
-        (`HistGradientBoosting*`, LightGBM, XGBoost, ...), of which a clone learns, after the selector, from rows with
-        features hidden (NaN) by masks of other rows and by random ones; "trees" is scikit-learn's boosted trees; None
-        the networks that the selector learned through. The selection does not depend on it.
+    predictor : estimator, "auto", "trees" or None, default None
+        What predicts from the selected features, on which the selection does not depend. None is the networks that the
+        selector learned through. An estimator is a scikit-learn classifier or regressor that accepts missing values
+        (`HistGradientBoosting*`, LightGBM, XGBoost, ...): a clone of it learns, after the selector, from rows with
+        features hidden (NaN) by masks of other rows and by random ones. "trees" is boosted trees, cross-fitted in the
+        same way; "auto" is the networks, such trees or the mean of both, as rows say that these did not learn from
+        (joint training has no such rows, and keeps its networks). `history_` has what was chosen.
     n_models : int, default 1
         Models to train side by side, each from a seed of its own. Most of them decide a selection, the mean of them a
         prediction, and `selection_frequency` says how many agree. On a CPU they cost about as much as so many fits.

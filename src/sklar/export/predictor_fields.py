@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from sklar.export.fields import entries, indices, record, refused, text
+from sklar.export.fields import entries, indices, record, refused, text, truth
 from sklar.export.storage import ModelFileError
 from sklar.model.gates import Gates
 from sklar.predictor.answers import UserPredictor
@@ -46,7 +46,8 @@ def plain_predictor(predictor: UserPredictor | None) -> dict[str, Any] | None:
     if predictor is None:
         return None
     links = [model.link for model in predictor.models]
-    return {"name": predictor.name, "links": links, "starts": predictor.inputs.starts.tolist()}
+    starts, both = predictor.inputs.starts.tolist(), predictor.with_networks
+    return {"name": predictor.name, "links": links, "starts": starts, "with_networks": both}
 
 
 def read_predictor(
@@ -58,7 +59,7 @@ def read_predictor(
         if arrays:
             raise ModelFileError(f"tensor {PREFIX}{min(arrays)} belongs to a predictor, and the file has none")
         return None
-    record("predictor", given, ("name", "links", "starts"))
+    record("predictor", given, ("name", "links", "starts", "with_networks"))
     if target.kind not in LINKS:
         raise refused("predictor", f"null where the target's kind is {target.kind!r}", given)
     n_models = 1 if target.kind == "classes" else n_outputs
@@ -75,7 +76,8 @@ def read_predictor(
     inputs = _inputs(given["starts"], arrays["weight"], gates)
     width = n_outputs if target.kind == "classes" and n_outputs > 2 else 1
     models = [TreeModel(_trees(arrays, i, inputs.n_columns, width), link) for i, link in enumerate(links)]
-    return UserPredictor(inputs, target.kind, tuple(models), text("predictor.name", given["name"]))
+    name, both = text("predictor.name", given["name"]), truth("predictor.with_networks", given["with_networks"])
+    return UserPredictor(inputs, target.kind, tuple(models), name, both)
 
 
 def _inputs(given: Any, weight: np.ndarray, gates: Gates) -> ShownInputs:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from sklar.model.topk_mask import hard_topk
+
 
 def relaxed_mask(scores: Tensor, noise: Tensor, temperature: float) -> Tensor:
     """z~ = sigmoid((g + alpha) / t), with g logistic noise."""
@@ -24,6 +26,14 @@ def straight_through(hard: Tensor, relaxed: Tensor) -> Tensor:
 def most_probable_mask(scores: Tensor) -> Tensor:
     """The mask without noise: the features with P(z_i = 1) > 1/2."""
     return scores > 0
+
+
+def decided(scores: Tensor, k: int | Tensor | None, min_features: int = 0) -> Tensor:
+    """The k largest scores, or those above 0 and at least the `min_features` largest: bool, like scores."""
+    if k is not None:
+        return hard_topk(scores, k)
+    mask = most_probable_mask(scores)
+    return mask | hard_topk(scores, min(min_features, scores.shape[-1])) if min_features else mask
 
 
 def best_of_groups(mask: Tensor, scores: Tensor, together: Tensor) -> Tensor:

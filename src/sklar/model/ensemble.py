@@ -154,9 +154,21 @@ class EnsembleModel(GateModel):
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """The mean of what the members predict: of probabilities (as logarithms), or of values."""
-        read = zip(self._readers(), self.architecture.columns, strict=True)
-        outputs = [member.output(x[..., inputs], mask[..., list(gates)]) for (member, inputs), gates in read]
+        outputs = [member.output(x[..., inputs], mask[..., gates]) for member, inputs, gates in self._views()]
         return mean_output(torch.cat(outputs), self.architecture)
+
+    def out_of_fold(self, x: Tensor, mask: Tensor, folds: Tensor) -> Tensor:
+        """The same by predictors that did not learn from the rows, whose folds (models, n) in training are given."""
+        outputs = [
+            member.out_of_fold(x[..., inputs], mask[..., gates], folds[i : i + 1])
+            for i, (member, inputs, gates) in enumerate(self._views())
+        ]
+        return mean_output(torch.cat(outputs), self.architecture)
+
+    def _views(self) -> list[tuple[Any, list[int], list[int]]]:
+        """The members with the inputs and the gates that each reads."""
+        pairs = zip(self._readers(), self.architecture.columns, strict=True)
+        return [(member, inputs, list(gates)) for (member, inputs), gates in pairs]
 
     def _combined(self, scores: list[Tensor]) -> Tensor:
         if self.architecture.k is None:

@@ -113,9 +113,16 @@ class HonestModel(GateModel):
 
     def output(self, x: Tensor, mask: Tensor) -> Tensor:
         """The mean of the fold predictors."""
+        return mean_output(self._by_fold(x, mask), self.architecture)
+
+    def out_of_fold(self, x: Tensor, mask: Tensor, folds: Tensor) -> Tensor:
+        """The same by predictors that did not learn from the rows, whose folds (1, n) in training are given."""
+        outputs = self._by_fold(x, mask)
+        return outputs.gather(0, folds.unsqueeze(-1).expand(-1, -1, outputs.shape[-1]))
+
+    def _by_fold(self, x: Tensor, mask: Tensor) -> Tensor:
         folds = self.architecture.n_folds
-        outputs = self.predictors(x.expand(folds, -1, -1), mask.expand(folds, -1, -1))  # (F, n, out)
-        return mean_output(outputs, self.architecture)
+        return self.predictors(x.expand(folds, -1, -1), mask.expand(folds, -1, -1))  # (F, n, out)
 
 
 def mean_output(outputs: Tensor, architecture: Architecture) -> Tensor:

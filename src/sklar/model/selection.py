@@ -150,7 +150,7 @@ class GateModel(nn.Module):
 
     def decide(self, scores: Tensor) -> Tensor:
         """The mask without noise: bool, like scores."""
-        mask = decided(scores, self.architecture.k, self.architecture.min_features)
+        mask = binary_mask.decided(scores, self.architecture.k, self.architecture.min_features)
         return mask if self.withheld is None else mask & ~self.withheld
 
     def mask(self, x: Tensor) -> Tensor:
@@ -181,14 +181,6 @@ class GateModel(nn.Module):
 
     def _without_withheld(self, scores: Tensor) -> Tensor:
         return scores if self.withheld is None else scores.masked_fill(self.withheld, -torch.inf)
-
-
-def decided(scores: Tensor, k: int | Tensor | None, min_features: int = 0) -> Tensor:
-    """The k largest scores, or those above 0 and at least the `min_features` largest: bool, like scores."""
-    if k is not None:
-        return topk_mask.hard_topk(scores, k)
-    mask = binary_mask.most_probable_mask(scores)
-    return mask | topk_mask.hard_topk(scores, min(min_features, scores.shape[-1])) if min_features else mask
 
 
 class SelectionModel(GateModel):

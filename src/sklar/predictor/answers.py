@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sklar.model.honest_model import mean_output
+from sklar.model.selection import GateModel
 from sklar.predictor.conversion import TreeModel
 from sklar.predictor.inputs import ShownInputs
 
@@ -23,11 +25,16 @@ class UserPredictor:
     kind: str  # of the target, one of `target.KINDS`
     models: tuple[Any, ...]  # estimators, or their trees (`TreeModel`), which a file can hold
     name: str  # of the estimator, for messages
+    with_networks: bool = False  # whether what is predicted is the mean of this and of the networks
 
-    def __call__(self, x: Tensor, mask: Tensor) -> Tensor:
-        """What networks would say: inputs (1, n, D), open gates (1, n, d) -> logits or values (1, n, out)."""
-        said = self.outputs(x[0].cpu().numpy(), mask[0].cpu().numpy() > 0)
-        return torch.from_numpy(said)[None].to(x.device, x.dtype)
+    def output(self, network: GateModel, x: Tensor, mask: Tensor) -> Tensor:
+        """In place of a network's output: inputs (1, n, D), open gates (1, n, d) -> logits or values (1, n, out)."""
+        found = torch.from_numpy(self.outputs(x[0].cpu().numpy(), mask[0].cpu().numpy() > 0))
+        found = found[None].to(x.device, x.dtype)
+        if not self.with_networks:
+            return found
+        both = torch.cat([network.output(x, mask), found])
+        return mean_output(both, network.architecture)
 
     def outputs(self, x: np.ndarray, masks: np.ndarray) -> np.ndarray:
         """The same in numpy, of (n, D) and bool (n, d): (n, out)."""

@@ -31,6 +31,14 @@ def teaching_masks(masks: np.ndarray, n_rows: int, rng: np.random.Generator) -> 
     return dealt
 
 
+def dealt_to_others(masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The masks (n, d) of rows, every one in the place of another row."""
+    order = rng.permutation(len(masks))
+    dealt = np.empty_like(masks)
+    dealt[order] = masks[np.roll(order, 1)]
+    return dealt
+
+
 def random_masks(sizes: np.ndarray, n_features: int, rng: np.random.Generator) -> np.ndarray:
     """Masks of these sizes (n,), all sets of a size equally probable: bool (n, d).
 

@@ -6,7 +6,7 @@ over the trees of each output, on top of a baseline.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -58,6 +58,13 @@ class Trees:
                 sums[:, output] += leaves[:, tree]
         return sums
 
+    def first(self, rounds: int) -> Trees:
+        """The trees of the first rounds alone, the nodes of others left out."""
+        n_trees = rounds * len(self.baseline)
+        end = int(self.root[n_trees]) if n_trees < len(self.root) else len(self.feature)
+        nodes = {name: getattr(self, name)[:end] for name in NODES}
+        return replace(self, **nodes, root=self.root[:n_trees], output=self.output[:n_trees])
+
     def _ends(self, x: np.ndarray) -> np.ndarray:
         """The leaf of each row in each tree: int (n, T)."""
         shape = (len(x), len(self.root))
@@ -101,6 +108,7 @@ class Trees:
         return trees
 
 
+NODES = ("feature", "threshold", "missing_left", "left", "right", "value")
 WHOLE = ("feature", "left", "right", "root", "output")
 NAMES = tuple(field.name for field in fields(Trees))
 
@@ -111,14 +119,22 @@ def joined(parts: list[dict[str, np.ndarray]], output: list[int], baseline: np.n
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     moved = [{**p, "left": p["left"] + s, "right": p["right"] + s} for p, s in zip(parts, starts, strict=True)]
     kinds = {"feature": np.int64, "left": np.int64, "right": np.int64, "missing_left": bool}
-    nodes = {
-        name: np.concatenate([part[name] for part in moved]).astype(kinds.get(name, np.float64))
-        for name in ("feature", "threshold", "missing_left", "left", "right", "value")
-    }
+    nodes = {name: np.concatenate([part[name] for part in moved]).astype(kinds.get(name, np.float64)) for name in NODES}
     largest = np.finfo(np.float64).max  # a threshold beyond all numbers, which a file cannot hold
     nodes["threshold"] = np.clip(nodes["threshold"], -largest, largest)
     trees = Trees(**nodes, root=starts, output=np.array(output, dtype=np.int64), baseline=np.asarray(baseline, float))
     return Trees.from_arrays(trees.arrays(), int(trees.feature.max(initial=0)) + 1)
+
+
+def together(members: list[Trees]) -> Trees:
+    """The mean of what several sum up to, as one."""
+    starts = np.concatenate([[0], np.cumsum([len(one.feature) for one in members])[:-1]]).astype(np.int64)
+    moved = [
+        replace(one, left=one.left + s, right=one.right + s, root=one.root + s, value=one.value / len(members))
+        for one, s in zip(members, starts, strict=True)
+    ]
+    parts = {name: np.concatenate([getattr(one, name) for one in moved]) for name in (*NODES, "root", "output")}
+    return Trees(**parts, baseline=np.mean([one.baseline for one in members], axis=0))
 
 
 def _whole(name: str, values: np.ndarray) -> np.ndarray:

@@ -33,6 +33,7 @@ class Trained(NamedTuple):
     path: PenaltyPath
     history: list[Record]
     priced: GateModel | None = None  # what is asked at other penalties
+    folds: tuple[np.ndarray, ...] = ()  # of each model with cross-fitted predictors, the fold of each row (n,)
     replacements: tuple[Replacement, ...] = ()  # of features (gates), that rows judged out of fold bear out
 
 
@@ -54,4 +55,5 @@ def combined(members: list[Trained]) -> Trained:
     history: list[Record] = [{**record, "model": i} for i, member in enumerate(members) for record in member.history]
     penalty = float(np.mean([member.penalty for member in members]))
     replacements = agreed([member.replacements for member in members])
-    return Trained(model, union, penalty, path, history, priced, replacements)
+    folds = tuple(fold for member in members for fold in member.folds)
+    return Trained(model, union, penalty, path, history, priced, folds, replacements)

@@ -48,6 +48,31 @@ class TestDime(NetworkContract):
     quick = {**TINY, "k": 2, "warmup": 4, "hidden": 8, "n_levels": 2}
 
 
+class TestSuwr(NetworkContract):
+    name = "suwr"
+    quick = {**TINY, "k": 5, "exploration": 3, "hidden": 8}
+
+
+class TestLspin(NetworkContract):
+    name = "lspin"
+    quick = {**TINY, "selector_hidden": 8, "predictor_hidden": 8}
+
+
+class TestLlspin(NetworkContract):
+    name = "llspin"
+    quick = {**TINY, "selector_hidden": 8}
+
+
+class TestProtoGate(NetworkContract):
+    name = "protogate"
+    quick = {**TINY, "hidden": 8}
+
+
+class TestTabNet(NetworkContract):
+    name = "tabnet"
+    quick = {**TINY, "width": 4}
+
+
 class TestLime(BaselineContract):
     name = "lime"
     package = "lime"

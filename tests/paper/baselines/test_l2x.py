@@ -6,8 +6,9 @@ import torch
 
 from sklar.datasets import make_synthetic
 from sklar.metrics import false_discovery_rate, true_positive_rate
-from sklar.paper.baselines import REGISTRY
-from sklar.paper.baselines.l2x import gumbel_subset
+from sklar.paper.baselines import REGISTRY, l2x
+from sklar.paper.baselines.l2x import best_k, gumbel_subset
+from sklar.paper.baselines.networks import adam
 from tests.helpers import FALSE_ALARM, seeded
 
 
@@ -58,3 +59,33 @@ def test_soft_labels_are_checked():
         REGISTRY["l2x"](iterations=1).fit(X, y, soft_labels=np.ones((50, 3)))
     with pytest.raises(ValueError, match="real numbers"):
         REGISTRY["l2x"](iterations=1).fit(X, X[:, 0], soft_labels=np.ones((50, 2)))
+
+
+def test_the_logits_have_no_l2_term():
+    """As in the authors' code: their weights follow the loss alone."""
+    model = REGISTRY["l2x"]()._build(4, 2, 1, seeded())
+    decayed, free = adam([model], 1e-3, 1e-3, free=("norm", "selector.scores")).param_groups
+    assert any(weight is model.selector.scores.weight for weight in free["params"])
+    assert any(weight is model.selector.second.weight for weight in decayed["params"])
+
+
+def test_the_weights_kept_are_the_best_on_rows_kept_aside(monkeypatch):
+    seen = []
+
+    class Recorder(l2x.BestReplicas):
+        def see(self, losses):
+            seen.append(float(losses))
+            super().see(losses)
+
+        def restore(self):
+            super().restore()
+            assert float(self.losses) == min(seen)
+
+    monkeypatch.setattr(l2x, "BestReplicas", Recorder)
+    X, y, _ = make_synthetic("syn1", n_samples=200, random_state=0)
+    REGISTRY["l2x"](k=2, iterations=10, check_every=4, batch_size=50, random_state=0).fit(X, y)
+    assert len(seen) == 4  # before steps 0, 4 and 8, and at the end
+
+
+def test_the_k_highest_logits_are_shown():
+    assert best_k(torch.tensor([[[0.1, 3.0, -1.0, 2.0]]]), 2).tolist() == [[[0.0, 1.0, 0.0, 1.0]]]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import make_moons
 
 from sklar.paper.baselines import REGISTRY
 from sklar.paper.baselines.stg import clamped_gates
@@ -60,3 +61,13 @@ def test_a_higher_price_opens_fewer_gates():
 def test_sigma_must_be_positive(sigma):
     with pytest.raises(ValueError, match="sigma"):
         REGISTRY["stg"](sigma=sigma).fit(np.eye(4), [0, 1, 0, 1])
+
+
+def test_two_moons_among_noise_as_in_the_authors_notebook():
+    """Source: python/examples/Classification-example.ipynb of runopti/stg, whose gates end at 1, 1 and eighteen 0."""
+    X, y = make_moons(1000, noise=0.1, random_state=0)
+    X = np.column_stack([X, np.random.default_rng(0).standard_normal((1000, 18))])
+    params = {"iterations": 800, "batch_size": 240, "learning_rate": 1e-2, "predictor_hidden": 40}
+    fitted = REGISTRY["stg"](penalty=0.5, random_state=0, **params).fit(X[:240], y[:240])
+    assert np.flatnonzero(fitted.select(X[:1])[0]).tolist() == [0, 1]
+    assert fitted.score(X[240:], y[240:]) > 0.97

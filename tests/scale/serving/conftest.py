@@ -12,6 +12,7 @@ import pytest
 import uvicorn
 
 from sklar import CopulaSelectorClassifier
+from sklar.scale.serving.admission import Connection
 from sklar.scale.serving.app import Limits, application
 from tests.helpers import quick, toy_rows
 
@@ -66,7 +67,8 @@ def serve():
     running = []
 
     def start(fitted, limits=LIMITS):
-        server = uvicorn.Server(uvicorn.Config(application(fitted, limits), port=0, log_level="error"))
+        words = {"port": 0, "log_level": "error", "http": Connection}
+        server = uvicorn.Server(uvicorn.Config(application(fitted, limits), **words))
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
         while not server.started:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import sklar
+from sklar.scale.serving import app
 from sklar.scale.serving.app import Limits
 from sklar.scale.serving.bodies import ARROW
 from tests.scale.serving.conftest import ask, frame, records
@@ -142,6 +143,17 @@ def test_too_many_at_once_are_refused(serve, numbers_model, monkeypatch):
     assert refused.json["error"]["type"] == "busy"
     assert refused.headers["retry-after"] == "1"
     assert ask(port, "/predict", many).status == 200
+
+
+def test_too_many_explanations_at_once_are_refused(serve, numbers_model, monkeypatch):
+    slow = app.explain
+    monkeypatch.setattr(app, "explain", lambda *given: time.sleep(0.3) or slow(*given))
+    port = serve(numbers_model.fitted_, Limits(max_explaining=1, max_wait=60))
+    one = {"rows": [{f"x{j}": 0.0 for j in range(5)}]}
+    with ThreadPoolExecutor(4) as clients:
+        replies = list(clients.map(lambda _: ask(port, "/explain", one), range(4)))
+    assert {reply.status for reply in replies} == {200, 503}
+    assert ask(port, "/explain", one).status == 200
 
 
 def test_numbers_alone_take_the_short_way(serve, numbers_model):

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from sklar import CopulaSelectorClassifier, CopulaSelectorRegressor
-from sklar.scale.serving.bodies import arrow_answer, json_answer, read_each, read_rows
+from sklar.scale.serving.bodies import arrow_answer, json_answer, parts_of, read_each, read_rows
 from sklar.scale.serving.errors import RequestError
 from tests.helpers import quick, toy_rows
 from tests.scale.serving.conftest import frame
@@ -25,9 +25,10 @@ def test_rows_are_those_of_the_table(model):
 def test_answers_of_several_targets():
     X, value = toy_rows()
     two = quick(CopulaSelectorRegressor).fit(X, np.column_stack([value, -value])).fitted_
-    outputs = two.outputs(two.read(X[:3]))
-    assert np.shape(json_answer(two, "outputs", outputs)["predictions"]) == (3, 2)
-    columns = pa.ipc.open_stream(arrow_answer(two, "outputs", outputs)).read_all().column_names
+    parts = parts_of(two, "outputs")(two.read(X[:3]))
+    assert np.shape(json_answer(two, parts)["predictions"]) == (3, 2)
+    columns = pa.ipc.open_stream(arrow_answer(two, parts)).read_all().column_names
     assert columns == ["prediction_1", "prediction_2"]
     labels = quick(CopulaSelectorClassifier).fit(X, np.column_stack([value > 0, value > 1]).astype(int)).fitted_
-    assert list(json_answer(labels, "outputs", labels.outputs(labels.read(X[:3])))["probabilities"]) == ["1", "2"]
+    parts = parts_of(labels, "outputs")(labels.read(X[:3]))
+    assert list(json_answer(labels, parts)["probabilities"]) == ["1", "2"]

@@ -52,3 +52,13 @@ def test_columns_keep_rows_and_blank_what_is_dead():
     narrow = dealt.only(torch.tensor([[2, 0]]), torch.tensor([[True, False]]))
     assert torch.equal(narrow.x[..., 0], dealt.x[..., 2])
     assert (narrow.x[..., 1] == 0).all()
+
+
+@pytest.mark.parametrize("n", [12, 23])
+def test_every_row_knows_its_fold(n):
+    dealt = deal(*numbered(n), 4, 0.2, seeded())
+    for problem in range(2):
+        folds = dealt.fold_of_row(problem)
+        assert len(folds) == n
+        for fold in range(4):
+            assert set(dealt.y[problem, fold].tolist()) == set((folds == fold).nonzero().flatten().tolist())

@@ -11,10 +11,10 @@ from sklar.model.row_factors import RowFactors, row_loadings
 from sklar.training.honest import gradients, row_part
 from sklar.training.honest.folds import deal
 from sklar.training.honest.predictors import FoldPredictors
-from sklar.training.honest.row_part import PairFlips, learn_row_part
+from sklar.training.honest.row_part import PairFlips, RowPartSettings, learn_row_part
 from sklar.training.honest.scoring import Decisions, new_selector
 from sklar.training.honest.screening import Screened
-from sklar.training.honest.settings import DecisionSettings, PredictorSettings, RowPartSettings, SelectorSettings
+from sklar.training.honest.settings import DecisionSettings, PredictorSettings, SelectorSettings
 from sklar.training.tasks import Task
 from tests.helpers import seeded
 
@@ -27,7 +27,7 @@ def parts(n=2000, warm=150):
     folds = deal(torch.tensor(X).float()[None], torch.tensor(y)[None], 4, 0.2, seeded())
     predictors = FoldPredictors(folds, Task(2), PredictorSettings(hidden=32), seeded(), 0)
     predictors.warm_up(warm)
-    settings = SelectorSettings(hidden=8, n_factors=2, row_part=RowPartSettings(steps=200))
+    settings = SelectorSettings(hidden=8, n_factors=2)
     screened = Screened(predictors, torch.arange(12)[None])
     selector = new_selector(folds.gates, screened, settings, torch.zeros(1, 1), 0)
     with torch.no_grad():
@@ -66,8 +66,8 @@ def test_rows_say_where_one_of_two_is_enough(monkeypatch):
     """Copies where x10 < 0: there nearly no row keeps both, elsewhere nearly all do."""
     selector, predictors, log_penalty = parts()
     monkeypatch.setattr(row_part, "LOST_BY_ROWS", 0.05)  # with predictors that have learned so little
-    none = Decisions.none(selector.alive)
-    found, _ = learn_row_part(selector, predictors, log_penalty, none, DecisionSettings())
+    none, settings = Decisions.none(selector.alive), DecisionSettings()
+    found, _ = learn_row_part(selector, predictors, log_penalty, none, settings, RowPartSettings(steps=200))
     assert found.contested[0].nonzero().tolist() == [[CAUSE, PARTNER], [PARTNER, CAUSE]]
     lengths = found.network.first.weight[0].norm(dim=-1)
     assert lengths.argmax() == SWITCH

@@ -21,6 +21,7 @@ from sklar.paper.baselines.networks import (
     PredictsFromMask,
     adam,
     descend,
+    dropped,
     endless_batches,
     gumbel_like,
 )
@@ -63,10 +64,7 @@ class Decoder(nn.Module):
     def forward(self, values: Tensor, noise: torch.Generator | None = None) -> Tensor:
         """x rebuilt: (R, n, k) -> (R, n, d)."""
         for layer in (self.first, self.second):
-            values = leaky_relu(layer(values), 0.2)
-            if noise is not None:
-                kept = torch.rand(values.shape, generator=noise, device=values.device) >= DROPOUT
-                values = values * kept / (1 - DROPOUT)
+            values = dropped(leaky_relu(layer(values), 0.2), DROPOUT, noise)
         return self.last(values)
 
 

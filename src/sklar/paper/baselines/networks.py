@@ -263,6 +263,14 @@ def descend(optimiser: torch.optim.Optimizer, loss: Tensor) -> Tensor:
     return loss.detach()
 
 
+def dropped(values: Tensor, share: float, noise: torch.Generator | None) -> Tensor:
+    """Dropout of a share of the values, the others enlarged to keep the mean; none without a generator."""
+    if noise is None or not share:
+        return values
+    kept = torch.rand(values.shape, generator=noise, device=values.device, dtype=values.dtype) >= share
+    return values * kept / (1 - share)
+
+
 def gumbel_like(logits: Tensor, shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
     """Gumbel noise, -log of an exponential that is kept off 0: `shape`, on the device of `logits`."""
     exponential = torch.empty(shape, device=logits.device, dtype=logits.dtype).exponential_(generator=generator)

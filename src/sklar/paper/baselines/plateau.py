@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from sklar.paper.baselines.networks import endless_batches
 from sklar.training.engine.graphs import BatchStep
 from sklar.training.engine.loop import batch_slices
+from sklar.training.engine.optim import set_group_rate
 
 LEAST_GAIN = 1e-4  # share of the best loss by which a better one is better
 
@@ -109,16 +110,7 @@ class ReplicaAdam(torch.optim.Adam):
     def set_rates(self, rates: Tensor) -> None:
         """The learning rates from now on, (R,)."""
         for group, rate in zip(self.param_groups, rates.tolist(), strict=True):
-            set_learning_rate_of(group, rate)
-
-
-def set_learning_rate_of(group: dict[str, object], rate: float) -> None:
-    """Change one group's rate in place, so that a captured graph sees it."""
-    lr = group["lr"]
-    if isinstance(lr, Tensor):
-        lr.fill_(rate)
-    else:
-        group["lr"] = rate
+            set_group_rate(group, rate)
 
 
 def train_until_flat(

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from sklar.model.networks import StackedLinear
 from sklar.paper.baselines.base import check_k, top_k
-from sklar.paper.baselines.networks import BatchSize, PredictsFromMask, n_replicas
+from sklar.paper.baselines.networks import BatchSize, PredictsFromMask, dropped, n_replicas
 from sklar.paper.baselines.plateau import BestReplicas, Pace, train_until_flat
 from sklar.params import Count, Interval, NonNegative, at_least
 
@@ -66,10 +66,7 @@ class Trunk(nn.Module):
     def forward(self, seen: Tensor, noise: torch.Generator | None = None) -> Tensor:
         """(R, n, 2 d) -> (R, n, h)."""
         for layer in (self.first, self.second):
-            seen = layer(seen).relu()
-            if noise is not None and self.dropout:
-                kept = torch.rand(seen.shape, generator=noise, device=seen.device, dtype=seen.dtype) >= self.dropout
-                seen = seen * kept / (1 - self.dropout)
+            seen = dropped(layer(seen).relu(), self.dropout, noise)
         return seen
 
 

@@ -18,7 +18,7 @@ from sklar.paper.experiments.units import STACKED_BASELINES, Cell, Measured, Uni
 # Syn6, shows that 4 and 5 were used there: one of 4 is right for half of the rows, one of 5 likewise.
 K = {"syn1": 2, "syn2": 3, "syn3": 4, "syn4": 4, "syn5": 4, "syn6": 5}
 NEEDS_K = (
-    *("l2x", "cae", "gdfs", "dime", "lime", "shap", "gradient-shap"),
+    *("l2x", "cae", "gdfs", "dime", "suwr", "lime", "shap", "gradient-shap"),
     *("treeshap", "tree", "forest", "boosting", "lasso", "random"),
 )
 NEEDS_K_AT_SELECT = ("scfs",)  # has a rule of its own, but its published numbers are for a given k

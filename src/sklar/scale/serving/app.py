@@ -22,8 +22,9 @@ import numpy as np
 import sklar
 from sklar.explain import explain
 from sklar.fitted import FittedModel
+from sklar.scale.serving.admission import Connection, Front
 from sklar.scale.serving.batching import Batcher
-from sklar.scale.serving.bodies import ARROW, JSON, arrow_answer, json_answer, read_each, read_rows
+from sklar.scale.serving.bodies import ARROW, JSON, arrow_answer, json_answer, parts_of, read_each, read_rows
 from sklar.scale.serving.description import page, specification
 from sklar.scale.serving.errors import RequestError
 
@@ -35,7 +36,9 @@ class Limits:
     max_body: int = 2**24  # bytes
     max_rows: int = 10_000
     max_explained: int = 100  # rows: an explanation takes longer than an answer
+    max_explaining: int = 8  # requests for explanations at a time; more are refused (503)
     max_waiting: int = 256  # requests; more are refused (503)
+    max_wait: float = 0.25  # seconds that a request may wait; where it would be longer, it is refused (503)
     batch_rows: int = 4_096  # answered together
 
 
@@ -45,8 +48,10 @@ class Service:
     def __init__(self, fitted: FittedModel, limits: Limits) -> None:
         self.fitted, self.limits = fitted, limits
         self.batchers = {
-            what: Batcher(getattr(fitted, what), limits.batch_rows, limits.max_waiting) for what in ("outputs", "masks")
+            what: Batcher(parts_of(fitted, what), limits.batch_rows, limits.max_waiting, limits.max_wait)
+            for what in ("outputs", "masks")
         }
+        self.n_explaining = 0
         self.specification = specification(fitted, limits)
 
     async def predict(self, request: Request) -> Response:
@@ -61,7 +66,13 @@ class Service:
         """Each row as `explain` gives it."""
         content_type = request.headers.get("content-type", JSON)
         rows = read_each(self.fitted.schema, await self._body(request), content_type, self.limits.max_explained)
-        found = await run_in_threadpool(lambda: [explain(self.fitted, row).to_dict() for row in rows])
+        if self.n_explaining >= self.limits.max_explaining:
+            raise RequestError("busy", f"{self.n_explaining} requests are being explained; try again in a second")
+        self.n_explaining += 1
+        try:
+            found = await run_in_threadpool(lambda: [explain(self.fitted, row).to_dict() for row in rows])
+        finally:
+            self.n_explaining -= 1
         return _json({"explanations": found})
 
     async def health(self, request: Request) -> Response:
@@ -81,8 +92,8 @@ class Service:
     async def _answer(self, request: Request, what: str) -> Response:
         answer = await self.batchers[what].answer(await self._rows(request, self.limits.max_rows))
         if ARROW in request.headers.get("accept", ""):
-            return Response(arrow_answer(self.fitted, what, answer), media_type=ARROW)
-        return _json(json_answer(self.fitted, what, answer))
+            return Response(arrow_answer(self.fitted, answer), media_type=ARROW)
+        return _json(json_answer(self.fitted, answer))
 
     async def _rows(self, request: Request, max_rows: int) -> np.ndarray:
         body = await self._body(request)
@@ -109,19 +120,18 @@ def application(fitted: FittedModel, limits: Limits | None = None) -> Any:
     >>> from sklar import CopulaSelectorRegressor
     >>> X = np.random.default_rng(0).standard_normal((60, 2))
     >>> model = CopulaSelectorRegressor(penalty=0.01, max_epochs=2, random_state=0).fit(X, X[:, 0])
-    >>> [route.path for route in application(model.fitted_).routes][:4]
-    ['/predict', '/select', '/explain', '/health']
+    >>> sorted(application(model.fitted_).endpoints)
+    ['/explain', '/predict', '/select']
     """
     service = Service(fitted, limits or Limits())
+    asked = {"/predict": service.predict, "/select": service.select, "/explain": service.explain}
     routes = [
-        Route("/predict", service.predict, methods=["POST"]),
-        Route("/select", service.select, methods=["POST"]),
-        Route("/explain", service.explain, methods=["POST"]),
+        *(Route(path, endpoint, methods=["POST"]) for path, endpoint in asked.items()),
         Route("/health", service.health),
         Route("/openapi.json", service.openapi),
         Route("/docs", service.docs),
     ]
-    return Starlette(routes=routes, exception_handlers={RequestError: _refusal})
+    return Front(Starlette(routes=routes), asked, service.limits.max_wait)
 
 
 def serve(
@@ -147,6 +157,7 @@ def serve(
         workers=workers,
         log_level="warning",
         access_log=False,
+        http=Connection,
     )
 
 
@@ -157,12 +168,6 @@ def from_environment() -> Any:
     torch.set_num_threads(1)
     asked = json.loads(os.environ["SKLAR_SERVE"])
     return application(sklar.load(asked["model"]).fitted_, Limits(**asked["limits"]))
-
-
-async def _refusal(request: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestError)
-    headers = {"Retry-After": "1"} if error.status == 503 else {}
-    return Response(json.dumps(error.to_dict()), error.status, headers, JSON)
 
 
 def _json(content: dict[str, Any]) -> Response:

@@ -6,7 +6,7 @@ A request is checked on its own, before it is answered together with others: a m
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from sklar.scale.serving.errors import RequestError
 from sklar.table.schema import Schema
 
 LARGEST = float(np.finfo(np.float64).max)
+Parts = dict[str, np.ndarray]  # of an answer, by name; each has a value, or values, a row
 JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 
 
@@ -142,30 +143,40 @@ def _require_few(n_rows: int, max_rows: int) -> None:
         raise RequestError("too_many_rows", f"{n_rows} rows in one request; at most {max_rows} are answered")
 
 
-def json_answer(fitted: FittedModel, what: str, answer: np.ndarray) -> dict[str, Any]:
+def parts_of(fitted: FittedModel, what: str) -> Callable[[np.ndarray], Parts]:
+    """What is asked about rows: masks or, for outputs, predictions and, of classifiers, probabilities."""
+    target = fitted.target
+
+    def masks(rows: np.ndarray) -> Parts:
+        return {"masks": fitted.masks(rows)}
+
+    def outputs(rows: np.ndarray) -> Parts:
+        found = fitted.outputs(rows)
+        parts = {"predictions": target.predictions(found)}
+        return {**parts, "probabilities": target.probabilities(found)} if target.is_classified else parts
+
+    return masks if what == "masks" else outputs
+
+
+def json_answer(fitted: FittedModel, parts: Parts) -> dict[str, Any]:
     """An answer as JSON can hold it: predictions, or the names of each row's features."""
-    if what == "masks":
+    if "masks" in parts:
         names = fitted.schema.names
-        return {"selected": [[names[j] for j in np.flatnonzero(row)] for row in answer]}
-    target, found = fitted.target, {"predictions": fitted.target.predictions(answer).tolist()}
-    if target.is_classified:
+        return {"selected": [[names[j] for j in np.flatnonzero(row)] for row in parts["masks"]]}
+    found: dict[str, Any] = {"predictions": parts["predictions"].tolist()}
+    if "probabilities" in parts:
         labels = [name.removeprefix("proba_") for name in answer_names(fitted, "probabilities")]
-        found["probabilities"] = dict(zip(labels, target.probabilities(answer).T.tolist(), strict=True))
+        found["probabilities"] = dict(zip(labels, parts["probabilities"].T.tolist(), strict=True))
     return found
 
 
-def arrow_answer(fitted: FittedModel, what: str, answer: np.ndarray) -> bytes:
+def arrow_answer(fitted: FittedModel, parts: Parts) -> bytes:
     """The same as an Arrow stream, columns named as in files (`answer_names`)."""
     import pyarrow
 
-    parts = [("masks", answer)]
-    if what == "outputs":
-        parts = [("predictions", fitted.target.predictions(answer))]
-        if fitted.target.is_classified:
-            parts.append(("probabilities", fitted.target.probabilities(answer)))
     columns = {
         name: column
-        for part, values in parts
+        for part, values in parts.items()
         for name, column in zip(answer_names(fitted, part), values.reshape(len(values), -1).T, strict=True)
     }
     table, sink = pyarrow.table(columns), pyarrow.BufferOutputStream()

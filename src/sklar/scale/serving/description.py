@@ -23,7 +23,8 @@ def specification(fitted: FittedModel, limits: Any) -> Object:
             "title": f"sklar: {fitted.name}",
             "version": sklar.__version__,
             "description": f"At most {limits.max_rows} rows and {limits.max_body} bytes a request, "
-            f"{limits.max_explained} rows for /explain, {limits.max_waiting} requests at a time.",
+            f"{limits.max_explained} rows for /explain, {limits.max_waiting} requests at a time; "
+            f"what would wait longer than {limits.max_wait:g} s is refused (503, Retry-After).",
         },
         "paths": {
             "/predict": _post("Predict from the selected features alone", "Predictions"),

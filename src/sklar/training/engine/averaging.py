@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from sklar.training.engine.optim import slices, step_and_clear
 from sklar.training.engine.state import State
+from sklar.training.engine.team import ALONE, Team
 
 Network = TypeVar("Network", bound=nn.Module)
 
@@ -32,9 +33,14 @@ class AveragedLearner(Generic[Network]):
     """A network with its optimiser, and the exponential moving average of its weights as a second network."""
 
     def __init__(
-        self, network: Network, optimiser: torch.optim.Optimizer, decay: float, average: Network | None = None
+        self,
+        network: Network,
+        optimiser: torch.optim.Optimizer,
+        decay: float,
+        average: Network | None = None,
+        team: Team = ALONE,
     ) -> None:
-        self.network, self.optimiser, self.decay = network, optimiser, decay
+        self.network, self.optimiser, self.decay, self.team = network, optimiser, decay, team
         self.average = copy.deepcopy(network) if average is None else average
         self.average.requires_grad_(False)
         self._decay_now = decay
@@ -54,7 +60,8 @@ class AveragedLearner(Generic[Network]):
         self._decay_now = ema_decay(self.decay, n_steps)
 
     def step(self) -> None:
-        """Step by the gradients, and drop them; the average stays."""
+        """Step by the gradients, those of all processes, and drop them; the average stays."""
+        self.team.sum_gradients(self.network.parameters())
         step_and_clear(self.optimiser)
 
     def update_average(self) -> None:

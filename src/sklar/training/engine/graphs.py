@@ -14,9 +14,9 @@ Result = TypeVar("Result")
 EAGER_STEPS = 3  # a graph may be captured only after its step ran a few times
 
 
-def graphed(step: Callable[[], Result], generator: torch.Generator) -> Callable[[], Result]:
-    """The step, captured and replayed where its generator is on a GPU; on a CPU as it is."""
-    return GraphedStep(step, generator) if generator.device.type == "cuda" else step
+def graphed(step: Callable[[], Result], generator: torch.Generator, alone: bool = True) -> Callable[[], Result]:
+    """The step, captured and replayed where its generator is on a GPU; on a CPU, or with other processes, as it is."""
+    return GraphedStep(step, generator) if alone and generator.device.type == "cuda" else step
 
 
 class GraphedStep(Generic[Result]):

@@ -103,10 +103,15 @@ def step_and_clear(optimiser: torch.optim.Optimizer) -> None:
 def set_learning_rate(optimiser: torch.optim.Optimizer, learning_rate: float) -> None:
     """Change the rate in place, so that a captured graph sees it."""
     for group in optimiser.param_groups:
-        if isinstance(group["lr"], torch.Tensor):
-            group["lr"].fill_(learning_rate)
-        else:
-            group["lr"] = learning_rate
+        set_group_rate(group, learning_rate)
+
+
+def set_group_rate(group: dict[str, Any], learning_rate: float) -> None:
+    """The same for one group of parameters."""
+    if isinstance(group["lr"], torch.Tensor):
+        group["lr"].fill_(learning_rate)
+    else:
+        group["lr"] = learning_rate
 
 
 @dataclass(frozen=True)

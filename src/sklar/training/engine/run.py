@@ -8,10 +8,11 @@ from sklar.training.engine.checkpoint import Checkpoint
 from sklar.training.engine.progress import Progress
 from sklar.training.engine.state import State
 from sklar.training.engine.steps import Rates, scheduled
+from sklar.training.engine.team import ALONE, Team
 
 
 class Run:
-    """What all loops of a fit share: a progress bar and a checkpoint, or neither.
+    """What all loops of a fit share: a progress bar, a checkpoint, other processes; each may be missing.
 
     Examples
     --------
@@ -23,8 +24,8 @@ class Run:
     tensor(6.)
     """
 
-    def __init__(self, bar: Progress | None = None, checkpoint: Checkpoint | None = None) -> None:
-        self.bar, self.checkpoint = bar, checkpoint
+    def __init__(self, bar: Progress | None = None, checkpoint: Checkpoint | None = None, team: Team = ALONE) -> None:
+        self.bar, self.checkpoint, self.team = bar, checkpoint, team
 
     def steps(
         self, n_steps: int, state: State, rates: Rates = (), until: Callable[[], bool] = lambda: False

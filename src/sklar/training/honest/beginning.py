@@ -42,7 +42,7 @@ def begin(data: Problems, settings: HonestSettings, seed: int, run: Run, shuffle
     """Deal the rows, warm up the predictors, and screen the features."""
     generator = torch.Generator(device=data.x.device).manual_seed(seed)
     folds = deal(data.x, data.y, settings.n_folds, settings.held_fraction, generator, shuffle, data.gates, data.weight)
-    predictors = FoldPredictors(folds, data.task, settings.predictor, generator, seed)
+    predictors = FoldPredictors(folds, data.task, settings.predictor, generator, seed, run.team)
     with threads_for(folds.gates.n):
         predictors.warm_up(settings.schedule.warm_steps, run)
     screened = screen(predictors, settings.schedule, settings.screening, settings.selector.k, run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -13,6 +13,7 @@ from torch import Tensor
 
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.normalise import normalised_loadings
+from sklar.training.engine.team import WHOLE, Share
 from sklar.training.honest import gradients
 
 RowLoss = Callable[[Tensor, Tensor], Tensor]  # (..., out), (...) -> (...)
@@ -30,7 +31,9 @@ class Noise(NamedTuple):
     own: Tensor  # (R, 1, d)
 
 
-def correlated_noise(loadings: Tensor, n: int, generator: torch.Generator, folds: int = 1) -> Noise:
+def correlated_noise(
+    loadings: Tensor, n: int, generator: torch.Generator, folds: int = 1, share: Share = WHOLE
+) -> Noise:
     """Draws q ~ N(0, R) for n rows of each replica, R = Norm(L L^T + I).
 
     loadings : (P, d, p), of P problems; all folds of a problem, its replicas, share them
@@ -39,10 +42,11 @@ def correlated_noise(loadings: Tensor, n: int, generator: torch.Generator, folds
     correlation = root @ root.mT
     correlation.diagonal(dim1=1, dim2=2).fill_(1.0)
     own, root = (part.unsqueeze(1).expand(-1, folds, -1, -1).flatten(0, 1).mT for part in (own, root))
-    xi, eps = (
-        torch.randn(len(root), n, width, generator=generator, device=root.device, dtype=root.dtype)
-        for width in root.shape[1:]
-    )
+
+    def normal(shape: Sequence[int]) -> Tensor:
+        return torch.randn(shape, generator=generator, device=root.device, dtype=root.dtype)
+
+    xi, eps = (share.drawn(normal, (len(root), n, width), 1) for width in root.shape[1:])
     q = torch.baddbmm(own * eps, xi, root)
     return Noise(q, correlation.repeat_interleave(folds, 0), xi, root.mT, own)
 
@@ -117,12 +121,12 @@ class Trial:
         return self.loss(output, self.y.unsqueeze(-1).expand(output.shape[:-1]))
 
 
-def random_features(eligible: Tensor, count: int, generator: torch.Generator) -> Tensor:
+def random_features(eligible: Tensor, count: int, generator: torch.Generator, share: Share = WHOLE) -> Tensor:
     """Different features for every row of `eligible` (R, n, d), in random order, the others last: (R, n, count).
 
     Where there are fewer than `count` it is all of them.
     """
-    keys = torch.rand(eligible.shape, generator=generator, device=eligible.device) + 2.0 * ~eligible
+    keys = share.rand(eligible.shape, 1, generator) + 2.0 * ~eligible
     count = min(count, eligible.shape[-1])
     if keys.device.type == "cpu" and keys.shape[-1] <= WIDEST_SORTED:  # the same, several times as fast for short rows
         return torch.from_numpy(np.argsort(keys.numpy(), axis=-1)[..., :count].copy())

@@ -24,6 +24,7 @@ from sklar.training.engine.loop import Record
 from sklar.training.engine.progress import Progress
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import spawn_seeds, threads_for
+from sklar.training.engine.team import Team
 from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.deciding import decide
 from sklar.training.honest.decisions import HeldOut, mean_and_error, training_masks
@@ -67,8 +68,14 @@ def train_honest(
     if settings.selector.max_excess is not None:
         task = with_spread(task)
     task, parts = task.to(data.x.device), settings.parts_for(len(data.x), data.gates, n_models)
-    with Progress(parts, bool(params["verbose"])) as bar:
-        run = Run(bar, checkpoint)
+    team = Team.current()
+    if team.size > 1 and checkpoint is not None:
+        raise ValueError("a fit by several processes keeps no checkpoint; leave it out, or fit in one process")
+    team.require_same(data.x, "rows")
+    team.require_same(data.y, "targets")
+    team.require_same(torch.tensor([seed], device=data.x.device), "seeds")
+    with Progress(parts, bool(params["verbose"]) and team.rank == 0) as bar:
+        run = Run(bar, checkpoint, team)
         rehearsal = rehearse(data, task, settings, seed, run)
         if rehearsal is not None:
             settings = replace(settings, strengths=(rehearsal.strength,), shows=rehearsal.shows)
@@ -88,6 +95,7 @@ def _trained(fit: HonestFit, problem: int, tried: list[Record]) -> Trained:
         fit.paths[problem],
         [*tried, *fit.history[problem]],
         None if fit.priced is None else fit.priced.model(problem),
+        (fit.screened.predictors.folds.fold_of_row(problem).cpu().numpy(),),
         tuple(find_replacements(fit, problem)),
     )
 

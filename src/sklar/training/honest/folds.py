@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from sklar.model.gates import Gates, inputs_of, to_inputs
+from sklar.training.engine.team import WHOLE, Share
 from sklar.training.honest.settings import NOISE_RANGE, ROWS_OF_SETTINGS
 
 
@@ -25,6 +26,7 @@ class Folds:
     n_train: int
     gates: Gates
     weight: Tensor | None = None  # what each row counts, (P, F, m)
+    row: Tensor | None = None  # its number among those that were dealt, (P, F, m)
 
     @property
     def noise(self) -> float:
@@ -67,8 +69,11 @@ class Folds:
         """What the rows of `held_out` count: (P, n)."""
         return None if self.weight is None else self.weight[:, :, self.n_train :].flatten(1)
 
-    def batch(self, size: int, n_first: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """`size` rows of every fold, drawn from its first `n_first`, by weight: (P, F, size, D), (P, F, size)."""
+    def batch(self, size: int, n_first: int, generator: torch.Generator, share: Share = WHOLE) -> tuple[Tensor, Tensor]:
+        """`size` rows of every fold, drawn from its first `n_first`, by weight: (P, F, size, D), (P, F, size).
+
+        Of a team's batch, this process's share of them.
+        """
         problems, folds, m, d = self.x.shape
         shape = (problems, folds, size)
         if self.weight is None:
@@ -77,9 +82,18 @@ class Folds:
             upto = self.weight[:, :, :n_first].cumsum(-1)
             place = torch.rand(shape, generator=generator, device=self.x.device) * upto[..., -1:]
             pick = torch.searchsorted(upto, place, right=True).clamp_max(n_first - 1)
+        pick = share.own(pick, 2)
         first = torch.arange(0, problems * folds * m, m, device=pick.device).view(problems, folds, 1)
         whole_rows = self.x.view(-1, d).index_select(0, (first + pick).flatten())  # a copy each, not a number each
-        return whole_rows.view(*shape, d), self.y.gather(2, pick)
+        return whole_rows.view(*pick.shape, d), self.y.gather(2, pick)
+
+    def fold_of_row(self, problem: int = 0) -> Tensor:
+        """The fold that each row of a problem was dealt to, in the order of the table: int (n,)."""
+        assert self.row is not None
+        row = self.row[problem]
+        folds = row.new_zeros(int(row.max()) + 1)
+        folds[row.flatten()] = torch.arange(len(row), device=row.device).repeat_interleave(row.shape[1])
+        return folds
 
     def only(self, keep: Tensor, alive: Tensor) -> Folds:
         """The same rows with the features `keep` (P, w); those not `alive` (P, w) are zero.
@@ -122,7 +136,8 @@ def deal(
     dealt_x = x.gather(1, order.unsqueeze(-1).expand(-1, -1, d)).view(problems, n_folds, m, d)
     dealt_y = y.gather(1, order).view(problems, n_folds, m)
     dealt_weight = None if weight is None else weight.gather(1, order).view(problems, n_folds, m)
-    return Folds(dealt_x.contiguous(), dealt_y, m - n_held, gates or Gates(d), dealt_weight)
+    row = order.view(problems, n_folds, m)
+    return Folds(dealt_x.contiguous(), dealt_y, m - n_held, gates or Gates(d), dealt_weight, row)
 
 
 def of_other_folds(t: Tensor) -> Tensor:

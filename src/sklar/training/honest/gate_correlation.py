@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from sklar.model.blocks import correlated_blocks
 from sklar.model.normalise import normalised_loadings
+from sklar.training.engine.team import WHOLE, Share
 from sklar.training.honest.draws import LatentEdge
 from sklar.training.honest.settings import Pull
 
@@ -48,8 +49,10 @@ class GateCorrelation(nn.Module):
         return normalised_loadings(self.patterned())[0]
 
     @torch.no_grad()
-    def learn(self, pairs: Tensor, mixed: Tensor) -> None:
+    def learn(self, pairs: Tensor, mixed: Tensor, share: Share = WHOLE) -> None:
         """Put one step's gradient on the loadings, for a pair of features per row and its mixed difference.
+
+        Rows of other processes count as well.
 
         pairs : (P F, n, 2)
         mixed : (P F, n)
@@ -59,13 +62,15 @@ class GateCorrelation(nn.Module):
         mixed = mixed.reshape(problems, -1)
         total = mixed.new_zeros(problems, d * d).scatter_add_(1, cell, mixed)
         count = torch.zeros_like(total).scatter_add_(1, cell, torch.ones_like(mixed))
+        if share.team.size > 1:
+            total, count = share.team.sum(torch.stack([total, count])).unbind()
         mean = (total / count.clamp_min_(1)).view(problems, d, d)
         root, own = normalised_loadings(self.patterned())
         of_r = mean + mean.mT + 2 * self._toward_zero(root)  # R_ij and R_ji are one number
         self.loadings.grad = self._allowed(_of_loadings(of_r, root, own))
 
     @torch.no_grad()
-    def learn_from_swaps(self, change: Tensor, edge: LatentEdge) -> None:
+    def learn_from_swaps(self, change: Tensor, edge: LatentEdge, share: Share = WHOLE) -> None:
         """The same from what every gate of draws of k changes (P F, n, d) at its edge: exact, see `swaps`.
 
         There a mixed difference counts by how often both latents are at their thresholds, and here so does the pull:
@@ -74,10 +79,14 @@ class GateCorrelation(nn.Module):
         problems = len(self.loadings)
         density, at, xi = (part.reshape(problems, -1, part.shape[-1]) for part in (edge.density, edge.at, edge.factors))
         root, own = normalised_loadings(self.patterned())
-        of_latent, often = change.view_as(density) * density, density.mean(1)
+        of_latent, often = change.view_as(density) * density, density.mean(1) * share.weight
         along = of_latent.mT @ xi - root * (of_latent * at).sum(1).unsqueeze(-1)  # (P, d, p)
+        if share.team.size > 1:
+            sums = share.team.sum(torch.cat([along, often.unsqueeze(-1)], -1))
+            along, often = sums[..., :-1], sums[..., -1]
+        n_rows = at.shape[1] / share.weight  # of all processes
         pull = _of_loadings(often.unsqueeze(1) * often.unsqueeze(2) * self._toward_zero(root), root, own)
-        self.loadings.grad = self._allowed(own * along / at.shape[1] + pull)
+        self.loadings.grad = self._allowed(own * along / n_rows + pull)
 
     def _toward_zero(self, root: Tensor) -> Tensor:
         """What pulls R to 0: (P, d, d)."""

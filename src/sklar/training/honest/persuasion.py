@@ -62,7 +62,8 @@ class PersuasionPrice:
     @torch.no_grad()
     def update(self, x: Tensor, y: Tensor, mask: Tensor) -> None:
         """Move the weights by the excess of masks (P F, n, d) for rows (P F, n, D), less that of other rows' masks."""
-        s, chosen, dealt = self.settings, self._excess(x, y, mask), self._excess(x, y, mask.roll(1, 1))
+        s, others = self.settings, self.predictors.share.rolled(mask, 1)
+        chosen, dealt = self._excess(x, y, mask), self._excess(x, y, others)
         if chosen is None or dealt is None:
             return
         over = chosen - dealt - self.most
@@ -75,4 +76,5 @@ class PersuasionPrice:
         expected = task.expected_loss(output, y)
         if expected is None:
             return None
-        return (expected - task.row_loss(output, y)).unflatten(0, (len(self.total), -1)).mean((1, 2))
+        mean = (expected - task.row_loss(output, y)).unflatten(0, (len(self.total), -1)).mean((1, 2))
+        return self.predictors.team.sum(mean * self.predictors.share.weight)

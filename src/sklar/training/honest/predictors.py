@@ -20,6 +20,7 @@ from sklar.training.engine.optim import RateSchedule, adamw
 from sklar.training.engine.run import Run
 from sklar.training.engine.side_work import SideWork
 from sklar.training.engine.state import State
+from sklar.training.engine.team import ALONE, WHOLE, Share, Team
 from sklar.training.honest.folds import Folds, of_other_folds
 from sklar.training.honest.group_lasso import shrink_features
 from sklar.training.honest.settings import LOG_UNIFORM_BELOW, PredictorSettings
@@ -33,17 +34,29 @@ class FoldPredictors:
     """
 
     def __init__(
-        self, folds: Folds, task: Task, settings: PredictorSettings, generator: torch.Generator, seed: int
+        self,
+        folds: Folds,
+        task: Task,
+        settings: PredictorSettings,
+        generator: torch.Generator,
+        seed: int,
+        team: Team = ALONE,
     ) -> None:
         problems, n_folds, m, _ = folds.x.shape
         gates, device = folds.gates, folds.x.device
-        self.folds, self.task, self.settings, self.generator = folds, task, settings, generator
+        self.folds, self.task, self.settings, self.generator, self.team = folds, task, settings, generator, team
         self.alive = torch.ones(problems, gates.n, dtype=torch.bool, device=device)  # others fill up the width
         self.batch_rows = max(1, min(settings.batch_size // n_folds, m))  # of each fold, a step
+        if self.batch_rows < team.size:
+            raise ValueError(
+                f"a batch has {self.batch_rows} rows of each fold, too few for {team.size} processes; start fewer, or "
+                "raise batch_size"
+            )
+        self.share = team.share(self.batch_rows)  # of them, what this process works on
         start = torch.Generator().manual_seed(seed)
         network = MaskedPredictor(gates.n, settings.hidden, task.n_outputs, problems * n_folds, start, gates.of_input)
         self.learner = self._learner(network.to(device))
-        self.beside = SideWork(device, thread=True)  # where they learn while flips are tried
+        self.beside = self._side_work()  # where they learn while flips are tried
 
     @property
     def state(self) -> State:
@@ -62,17 +75,21 @@ class FoldPredictors:
         """
 
         def learn_and_judge() -> None:
-            x, y = self.folds.batch(self.batch_rows, self.folds.n_train, self.generator)
-            mask = random_masks(self.folds.gates.like(x), self.generator, self.settings.k)
+            x, y = self.batch(self.folds.n_train)
+            mask = random_masks(self.folds.gates.like(x), self.generator, self.settings.k, self.share)
             self.learn(x, y, mask * self.alive[:, None, None])
             self.update_judge()
 
         s = self.settings
         self.learner.begin(n_steps)
         rates = RateSchedule(s.learning_rate, s.warm_up, floor=0.0 if decay_to_zero else 1.0)
-        step = graphed(learn_and_judge, self.generator)
+        step = graphed(learn_and_judge, self.generator, self.team.size == 1)
         for _ in (run or Run()).steps(n_steps, self.state, [(self.learner.optimiser, rates)]):
             step()
+
+    def batch(self, n_first: int) -> tuple[Tensor, Tensor]:
+        """The next batch, drawn from the first `n_first` rows of every fold: the share of it that is this process's."""
+        return self.folds.batch(self.batch_rows, n_first, self.generator, self.share)
 
     def learn(self, x: Tensor, y: Tensor, mask: Tensor) -> None:
         """One step: rows (P, F, b, D), masks (P, F, b, d); each predictor learns from the folds that are not its own.
@@ -84,7 +101,7 @@ class FoldPredictors:
         network = self.learner.network
         inputs, y = (of_other_folds(t).flatten(0, 1) for t in (network.inputs(x, mask), y))
         loss = self.task.learning_loss(network.after_first(network.first(inputs)), y).mean(-1).sum()
-        loss.backward()
+        (loss * self.share.weight).backward()
         self.learner.step()
         with torch.no_grad():
             shrink_features(network, self.learner.learning_rate * self.sparsity)
@@ -102,14 +119,14 @@ class FoldPredictors:
         narrow.folds, narrow.alive = self.folds.only(columns, alive), alive
         keep = columns.repeat_interleave(self.folds.n_folds, 0)
         narrow.learner = narrow._learner(self.learner.network.only(keep), self.judge.only(keep))
-        narrow.beside = SideWork(alive.device, thread=True)
+        narrow.beside = self._side_work()
         return narrow
 
     def with_weights(self, network: MaskedPredictor, judge: MaskedPredictor) -> FoldPredictors:
         """The predictors of the same rows and features with other weights, learning anew from them."""
         other = copy.copy(self)
         other.learner = other._learner(network, judge)
-        other.beside = SideWork(self.alive.device, thread=True)
+        other.beside = self._side_work()
         return other
 
     def copied(self) -> FoldPredictors:
@@ -127,15 +144,21 @@ class FoldPredictors:
     ) -> AveragedLearner[MaskedPredictor]:
         s = self.settings
         optimiser = adamw(network, s.learning_rate, s.weight_decay * self.folds.noise, no_decay="first.weight")
-        return AveragedLearner(network, optimiser, s.ema_decay, average)
+        return AveragedLearner(network, optimiser, s.ema_decay, average, self.team)
+
+    def _side_work(self) -> SideWork:
+        """A thread of its own only where no other process waits for messages in their order."""
+        return SideWork(self.alive.device, thread=self.team.size == 1)
 
     @torch.no_grad()
     def held_out_losses(self, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:
         """Rows that no predictor saw (P, n, D), judged by all, the mean of their losses: (P, n)."""
         problems, n, _ = x.shape
         n_folds = self.folds.n_folds
-        x, mask, y = (t.repeat_interleave(n_folds, 0) for t in (x, mask, y))
-        return self.task.row_loss(self.judge(x, mask), y).view(problems, n_folds, n).mean(1)
+        share = self.team.share(n)
+        x, mask, y = (share.own(t, 1).repeat_interleave(n_folds, 0) for t in (x, mask, y))
+        losses = self.task.row_loss(self.judge(x, mask), y)
+        return share.together(losses.view(problems, n_folds, -1).mean(1), 1)
 
     @torch.no_grad()
     def held_out_outputs(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -153,8 +176,10 @@ class FoldPredictors:
         x, y = self.folds.training
         if rows is not None:
             x, y = x.gather(2, rows.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1])), y.gather(2, rows)
-        x, y = x.flatten(0, 1), y.flatten(0, 1)
-        return self.task.row_loss(self.judge(x, mask.flatten(0, 1)), y).view(len(self.alive), -1)
+        share = self.team.share(x.shape[2])
+        x, y, mask = (share.own(t, 2).flatten(0, 1) for t in (x, y, mask))
+        losses = self.task.row_loss(self.judge(x, mask), y).unflatten(0, self.folds.x.shape[:2])
+        return share.together(losses, 2).flatten(1)
 
     @torch.no_grad()
     def renew_task(self) -> None:
@@ -165,29 +190,34 @@ class FoldPredictors:
         self.task.renew(output.flatten(0, 1), y.flatten())
 
 
-def random_masks(like: Tensor, generator: torch.Generator, k: int | None = None) -> Tensor:
-    """Every row its own rate, and gates that open at that rate: like `like` (..., d).
+def random_masks(like: Tensor, generator: torch.Generator, k: int | None = None, share: Share = WHOLE) -> Tensor:
+    """Every row its own rate, and gates that open at that rate: like `like` (..., rows, d).
 
     Rates are uniform in (0, 1) or, where the masks to be judged show k of very many, log-uniform in (1 / d, 1):
     masks of so few would hardly come up.
     """
     d = like.shape[-1]
-    rate = torch.rand(like.shape[:-1], generator=generator, device=like.device).unsqueeze(-1)
+    rate = share.rand(like.shape[:-1], -1, generator).unsqueeze(-1)
     if k is not None and k <= LOG_UNIFORM_BELOW * d:
         rate = (1 / d) ** rate
-    return (torch.rand(like.shape, generator=generator, device=like.device) < rate).to(like.dtype)
+    return (share.rand(like.shape, -2, generator) < rate).to(like.dtype)
 
 
 def teaching_masks(
-    mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator, k: int | None = None
+    mask: Tensor,
+    alive: Tensor,
+    bit_flips: float,
+    generator: torch.Generator,
+    k: int | None = None,
+    share: Share = WHOLE,
 ) -> Tensor:
     """Masks (P, F, b, d) that say nothing about their row, made of masks drawn for it.
 
     Half are those of the row before, with random bit flips, so that predictors know the masks they will be asked
     about and the counterfactuals "this mask with feature i flipped"; half are random.
     """
-    noise = torch.rand(mask.shape, generator=generator, device=mask.device)
-    rolled = mask.roll(1, 2)
+    noise = share.rand(mask.shape, 2, generator)
+    rolled = share.rolled(mask, 2)
     rolled = torch.where(noise < bit_flips, 1 - rolled, rolled)
-    even = torch.arange(mask.shape[2], device=mask.device).unsqueeze(-1) % 2 == 0
-    return torch.where(even, rolled, random_masks(mask, generator, k)) * alive
+    number = share.first + torch.arange(mask.shape[2], device=mask.device).unsqueeze(-1)
+    return torch.where(number % 2 == 0, rolled, random_masks(mask, generator, k, share)) * alive

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sklar.model.selection import decided
+from sklar.model.binary_mask import decided
 from sklar.training.engine.run import Run
 from sklar.training.honest.deciding import decide
 from sklar.training.honest.decisions import choose_penalties, loss_of_nothing, mean_and_error

@@ -34,6 +34,17 @@ SIGNS = ((1, (1.0, 1.0)), (-1, (1.0, 0.0)), (-1, (0.0, 1.0)), (1, (0.0, 0.0)))  
 
 
 @dataclass(frozen=True)
+class RowPartSettings:
+    """How the row's part of the correlation learns."""
+
+    hidden: int = 16
+    steps: int = 600
+    learning_rate: float = 1e-2
+    weight_decay: float = 0.01
+    sparsity: float = 2.0  # group lasso on the inputs, times the noise of the rows: a switch, not a blur of many
+
+
+@dataclass(frozen=True)
 class RowPart:
     """Networks of P problems, and the pairs that they decide about."""
 
@@ -51,6 +62,7 @@ def learn_row_part(
     log_penalty: Tensor,
     decisions: Decisions,
     settings: DecisionSettings,
+    learning: RowPartSettings | None = None,
 ) -> tuple[RowPart | None, Decisions]:
     """The row's part of the correlation, and the decisions without the pairs that it decides; None if it does nowhere.
 
@@ -64,7 +76,8 @@ def learn_row_part(
     contested = _contested(selector, both, settings)
     if not contested.any():
         return None, decisions
-    part = RowPart(_trained(selector, predictors, log_penalty, decisions, contested), contested)
+    learning = learning or RowPartSettings()
+    part = RowPart(_trained(selector, predictors, log_penalty, decisions, contested, learning), contested)
     kept = contested & _preferred(part, selector, predictors, log_penalty, both, decisions, settings)[:, None, None]
     if not kept.any():
         return None, decisions
@@ -79,10 +92,15 @@ def _contested(selector: Selector, mask: Tensor, settings: DecisionSettings) -> 
 
 
 def _trained(
-    selector: Selector, predictors: FoldPredictors, log_penalty: Tensor, decisions: Decisions, contested: Tensor
+    selector: Selector,
+    predictors: FoldPredictors,
+    log_penalty: Tensor,
+    decisions: Decisions,
+    contested: Tensor,
+    settings: RowPartSettings,
 ) -> RowFactors:
     """The network after its training; selector and predictors stay as they are."""
-    folds, settings = predictors.folds, selector.settings.row_part
+    folds = predictors.folds
     generator = torch.Generator(folds.x.device).manual_seed(0)  # its own: nothing else changes by it
     network = RowFactors(
         folds.x.shape[-1],

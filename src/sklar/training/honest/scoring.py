@@ -12,11 +12,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sklar.model.binary_mask import best_of_groups
+from sklar.model.binary_mask import best_of_groups, decided
 from sklar.model.gates import Gates, inputs_of, open_forced
 from sklar.model.honest_model import PENALTY_SCALE
 from sklar.model.networks import ChoiceNet
-from sklar.model.selection import decided
 from sklar.training.honest.folds import Folds
 from sklar.training.honest.gate_correlation import GateCorrelation, block_pattern
 from sklar.training.honest.screening import Screened

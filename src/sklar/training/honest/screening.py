@@ -86,14 +86,16 @@ def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
     """Mean gain of every feature over its standard error, the larger of random and of full masks: (P, d)."""
     folds, task, judge, gates = predictors.folds, predictors.task, predictors.judge, predictors.folds.gates
     (problems, n_folds, m, _), d = folds.training[0].shape, gates.n
-    x, y = (part.flatten(0, 1) for part in folds.training)  # held-out rows will say what the union is worth
+    share = predictors.team.share(m)
+    # held-out rows will say what the union is worth
+    x, y = (share.own(part, 2).flatten(0, 1) for part in folds.training)
     like = gates.like(x)
     weight = None if folds.training_weight is None else folds.training_weight.unsqueeze(-1)  # (P, n, 1)
     size = max(1, min(CHUNK, CACHED_ENTRIES // (problems * n_folds * m * predictors.settings.hidden)))
     if gates.of_input is not None:
         size = _gates_together(x, d)
     z = torch.full((problems, d), -torch.inf, device=x.device)
-    for mask in (random_masks(like, generator), torch.ones_like(like)):
+    for mask in (random_masks(like, generator, share=share), torch.ones_like(like)):
         hidden = judge.before_activation(x, mask)  # once for all features: a flip moves it by one step
         drawn = task.row_loss(judge.after_first(hidden), y).unsqueeze(-1)
         for first in range(0, d, size):
@@ -101,7 +103,7 @@ def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
             output = judge.after_step(hidden, _flip_steps(judge, x, mask, part, gates))
             flipped = task.row_loss(output, y.unsqueeze(-1).expand(output.shape[:-1]))
             gain = (flipped - drawn) * (2 * mask[..., part] - 1)  # (P F, m, size)
-            gain = gain.unflatten(0, (problems, n_folds)).flatten(1, 2)
+            gain = share.together(gain.unflatten(0, (problems, n_folds)), 2).flatten(1, 2)
             z[:, part] = torch.maximum(z[:, part], _z_of_mean(gain, weight))
     return z
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sklar.model.selection import decided
+from sklar.model.binary_mask import decided
 from sklar.training.engine.averaging import AveragedLearner
 from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw, step_and_clear
@@ -68,7 +68,7 @@ def train_selector(
     if training.of_correlation is not None:
         rates.append((training.of_correlation, RateSchedule(s.correlation_rate)))
 
-    step = graphed(training.step, predictors.generator)
+    step = graphed(training.step, predictors.generator, predictors.team.size == 1)
     with training.noise_side, training.features_side, predictors.beside:
         for k in (run or Run()).steps(n_steps, training.state, rates):
             training.sharpness.fill_(1 + (sharpest - 1) * min(1.0, 2 * k / n_steps))
@@ -100,12 +100,12 @@ class SelectorTraining:
     ) -> None:
         self.settings = s = selector.settings
         self.predictors, self.folds, self.generator = predictors, predictors.folds, predictors.generator
-        self.log_penalties, self.n_first = log_penalties, n_first
+        self.log_penalties, self.n_first, self.share = log_penalties, n_first, predictors.share
         self.every_k = s.k is not None and bool((log_penalties.high > log_penalties.low).any())
         network, correlation = copy.deepcopy(selector.network), copy.deepcopy(selector.correlation)
         self.selector = replace(selector, network=network, correlation=correlation)
         optimiser = adamw(network, s.learning_rate, s.weight_decay, no_decay="first.weight", beta2=s.beta2)
-        self.learner = AveragedLearner(network, optimiser, s.ema_decay)
+        self.learner = AveragedLearner(network, optimiser, s.ema_decay, team=predictors.team)
         self.of_correlation = adamw(correlation, s.correlation_rate, 0.0, beta2=s.beta2) if correlation else None
         # an input's weights are the longer, the more there are
         self.sparsity = s.sparsity * (s.hidden / 100) ** 0.5 * self.folds.noise * selector.strength[:, None, None]
@@ -129,7 +129,7 @@ class SelectorTraining:
 
     def step(self) -> None:
         """One step of selector, correlation and predictors."""
-        x, y = self.folds.batch(self.predictors.batch_rows, self.n_first, self.generator)
+        x, y = self.predictors.batch(self.n_first)
         drawn = self.draw(x, y)
         teaching = self.start_teaching(x, y, drawn.trial.draw.mask.view(*x.shape[:3], -1))
         pairs = None
@@ -142,7 +142,8 @@ class SelectorTraining:
                 gain, flips = exact_gains(drawn.trial, drawn.features)
                 pairs = self.start_pairs(drawn.features, flips) if flips is not None else None
                 gradient = self.flip_gradient(drawn, drawn.features, gain)
-        drawn.scores.backward(gradient.view_as(drawn.scores) / drawn.scores.shape[1])
+        n_rows = self.folds.n_folds * self.share.total  # of all processes
+        drawn.scores.backward(gradient.view_as(drawn.scores) / n_rows)
         self.update_network()
         if pairs is not None:
             pairs.result()
@@ -152,7 +153,7 @@ class SelectorTraining:
     def draw(self, x: Tensor, y: Tensor) -> Drawn:
         """Score rows (P, F, b, D) at random penalties, and draw their gates."""
         problems, n_folds, b, _ = x.shape
-        mix = torch.rand(problems, n_folds * b, 1, generator=self.generator, device=x.device)
+        mix = self.share.rand((problems, n_folds, b, 1), 2, self.generator).flatten(1, 2)
         low, high = self.log_penalties
         log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
         k: int | Tensor | None = self.settings.k
@@ -179,7 +180,8 @@ class SelectorTraining:
         if k is not None:
             scores = self.selector.scores(x.flatten(1, 2), log_penalty)
             with torch.no_grad():
-                return scores, swaps.draw(scores.detach().view(by_replica), k, noise.result()), None
+                gates = swaps.draw(scores.detach().view(by_replica), k, noise.result(), self.share)
+            return scores, gates, None
         features = self.features_side.start(self._features, x)
         scores = self.selector.scores(x.flatten(1, 2), log_penalty)
         with torch.no_grad():
@@ -194,7 +196,7 @@ class SelectorTraining:
 
         def masks(drawn: Tensor) -> Tensor:
             alive = predictors.alive[:, None, None]
-            return teaching_masks(drawn, alive, bit_flips, self.generator, predictors.settings.k)
+            return teaching_masks(drawn, alive, bit_flips, self.generator, predictors.settings.k, self.share)
 
         if s.k is None:
             return predictors.beside.start(lambda x, y, drawn: predictors.learn(x, y, masks(drawn)), x, y, drawn)
@@ -208,7 +210,7 @@ class SelectorTraining:
         assert optimiser is not None
 
         def learn(index: Tensor, *flips: Tensor) -> None:
-            correlation.learn(index[..., :2], CopulaFlips(*flips).mixed)
+            correlation.learn(index[..., :2], CopulaFlips(*flips).mixed, self.share)
             step_and_clear(optimiser)
 
         return self.noise_side.start(learn, index, *flips)
@@ -220,7 +222,7 @@ class SelectorTraining:
             return None
 
         def learn(change: Tensor, *edge: Tensor) -> None:
-            correlation.learn_from_swaps(change, LatentEdge(*edge))
+            correlation.learn_from_swaps(change, LatentEdge(*edge), self.share)
             step_and_clear(optimiser)
 
         return self.noise_side.start(learn, change, *edge.latent)
@@ -247,7 +249,7 @@ class SelectorTraining:
         """What showing each gate changes, in exchange for the one at the edge of its draw: (P F, b, d)."""
         edge, free = drawn.trial.draw.edge, self._free(drawn.alpha.shape[1])
         assert edge is not None
-        return swaps.differences(drawn.trial, edge, free, self.settings.flips, self.generator)
+        return swaps.differences(drawn.trial, edge, free, self.settings.flips, self.generator, self.share)
 
     def swap_gradient(self, drawn: Drawn, change: Tensor) -> Tensor:
         """The natural gradient of the scores, over how often keys are at their thresholds: (P F, b, d)."""
@@ -263,12 +265,12 @@ class SelectorTraining:
         problems, n_folds, b, _ = x.shape
         correlation, d = self.selector.correlation, self.folds.gates.n
         if correlation is None:
-            return torch.rand(problems * n_folds, b, d, generator=self.generator, device=x.device)
-        return draws.correlated_noise(correlation.patterned(), b, self.generator, n_folds)
+            return self.share.rand((problems * n_folds, b, d), 1, self.generator)
+        return draws.correlated_noise(correlation.patterned(), b, self.generator, n_folds, self.share)
 
     def _features(self, x: Tensor) -> Tensor:
         """Different features for the rows of every problem and fold, in random order: (P F, b, K)."""
-        return draws.random_features(self._free(x.shape[2]), self.settings.flips, self.generator)
+        return draws.random_features(self._free(x.shape[2]), self.settings.flips, self.generator, self.share)
 
     def _free(self, b: int) -> Tensor:
         """The gates that can be flipped: (P F, b, d)."""

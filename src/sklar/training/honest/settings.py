@@ -58,17 +58,6 @@ class PersuasionSettings:
 
 
 @dataclass(frozen=True)
-class RowPartSettings:
-    """How the row's part of the correlation learns (see `row_part`)."""
-
-    hidden: int = 16
-    steps: int = 600
-    learning_rate: float = 1e-2
-    weight_decay: float = 0.01
-    sparsity: float = 2.0  # group lasso on the inputs, times the noise of the rows: a switch, not a blur of many
-
-
-@dataclass(frozen=True)
 class SelectorSettings:
     """How the selector learns, and the gates that it scores."""
 
@@ -91,7 +80,6 @@ class SelectorSettings:
     n_factors: int = 8  # of L, for "low-rank"
     correlation_rate: float = 1e-2  # learning rate of L
     pull: Pull = field(default_factory=Pull)  # of the correlation, to 0
-    row_part: RowPartSettings = field(default_factory=RowPartSettings)
     max_excess: float | None = None  # what choices of k features may say beyond the values; None: anything
     persuasion: PersuasionSettings = field(default_factory=PersuasionSettings)
     k: int | None = None  # exactly so many features per row

@@ -29,6 +29,7 @@ from torch import Tensor
 
 from sklar.model import copula, topk_mask
 from sklar.model.gates import sum_by_gate
+from sklar.training.engine.team import WHOLE, Share
 from sklar.training.honest.draws import Draw, Edge, LatentEdge, Noise, Trial, random_features
 
 FARTHEST = (-5.0, 30.0)  # thresholds less scores: beyond, no float32 density of a Gumbel is above 0, or one that counts
@@ -37,7 +38,7 @@ SELDOM = 0.04  # a key counts as being at its threshold at least so often: the l
 WITHIN = 1e-7  # of 0 and 1, uniforms are not looked at: they are latents of 5 deviations
 
 
-def draw(scores: Tensor, k: int | Tensor, noise: Noise | Tensor) -> Draw:
+def draw(scores: Tensor, k: int | Tensor, noise: Noise | Tensor, share: Share = WHOLE) -> Draw:
     """Exactly k gates a row, or as many as k (R, n, 1) says, one after the other in proportion to exp(alpha).
 
     The noise is correlated, or uniform (R, n, d).
@@ -45,16 +46,16 @@ def draw(scores: Tensor, k: int | Tensor, noise: Noise | Tensor) -> Draw:
     log_uniform = copula.log_uniform(noise.q) if isinstance(noise, Noise) else noise.log()
     keys = scores - (-log_uniform).log()
     shown = topk_mask.hard_topk(keys, k)
-    return Draw(shown.to(scores.dtype), edge=edge_of(scores, keys, shown, noise))
+    return Draw(shown.to(scores.dtype), edge=edge_of(scores, keys, shown, noise, share))
 
 
-def edge_of(scores: Tensor, keys: Tensor, shown: Tensor, noise: Noise | Tensor) -> Edge:
+def edge_of(scores: Tensor, keys: Tensor, shown: Tensor, noise: Noise | Tensor, share: Share = WHOLE) -> Edge:
     """Where gates `shown` (R, n, d) by their keys would change."""
     lowest, last = keys.masked_fill(~shown, torch.inf).min(-1, keepdim=True)
     highest, first = keys.masked_fill(shown, -torch.inf).max(-1, keepdim=True)
     rate = _rate(scores, torch.where(shown, highest, lowest))
     density = rate * (-rate).exp()
-    often = _often(scores, (lowest + highest) / 2)
+    often = _often(scores, (lowest + highest) / 2, share)
     if not isinstance(noise, Noise):
         return Edge(last, first, density, often)
     at = _normal_quantile((-rate).exp_())
@@ -69,12 +70,13 @@ def _rate(scores: Tensor, thresholds: Tensor) -> Tensor:
     return (scores - thresholds).clamp_(-FARTHEST[1], -FARTHEST[0]).exp_()
 
 
-def _often(scores: Tensor, edges: Tensor) -> Tensor:
+def _often(scores: Tensor, edges: Tensor, share: Share) -> Tensor:
     """How often each key is at its threshold, the mean density at the edges (R, n, 1) of other rows: (R, n, d).
 
     Being of other rows, it is no function of a row's own draw.
     """
-    rates = [_rate(scores, edges.roll(by, 1)) for by in range(1, OTHER_ROWS + 1)]
+    edges = share.together(edges, 1)
+    rates = [_rate(scores, share.own(edges.roll(by, 1), 1)) for by in range(1, OTHER_ROWS + 1)]
     return torch.stack([rate * (-rate).exp() for rate in rates]).mean(0).clamp_min_(SELDOM)
 
 
@@ -93,14 +95,16 @@ def bound_for(k: int | Tensor, d: int, bound: float) -> float | Tensor:
     return max(bound, 0.5 * math.log(9 * max(1, d - k) / k))
 
 
-def differences(trial: Trial, edge: Edge, free: Tensor, count: int, generator: torch.Generator) -> Tensor:
+def differences(
+    trial: Trial, edge: Edge, free: Tensor, count: int, generator: torch.Generator, share: Share = WHOLE
+) -> Tensor:
     """Loss with each gate shown minus loss with it hidden, its partner the other way: unbiased, (R, n, d).
 
     Of the gates `free` (R, n, d) up to `count` a row are tried in full.
     """
     shown, slope = trial.draw.mask > 0.5, slopes(trial)
     by_slope = slope - torch.where(shown, slope.gather(-1, edge.first), slope.gather(-1, edge.last))
-    tried = random_features(free, count, generator)
+    tried = random_features(free, count, generator, share)
     is_shown = shown.gather(-1, tried)
     out, into = torch.where(is_shown, tried, edge.last), torch.where(is_shown, edge.first, tried)
     gain = swap_gains(trial, out, into)

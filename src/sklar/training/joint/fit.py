@@ -22,6 +22,7 @@ from sklar.training.engine.checkpoint import Checkpoint
 from sklar.training.engine.loop import LoopSettings, Record, train
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import generator_on, spawn_seeds
+from sklar.training.engine.team import Team
 from sklar.training.penalty_path import HIGHEST_PRICE, PathChoice, choose_penalty, penalty_grid
 from sklar.training.tasks import Task, joint_loss, mean_loss, noiseless_loss
 
@@ -51,6 +52,8 @@ def train_joint(
     checkpoint: Checkpoint | None = None,
 ) -> Trained:
     """Train as an estimator's parameters say; `n_models` of them become one ensemble."""
+    if Team.current().size > 1:
+        raise ValueError('objective="joint" trains in one process: a batch is normalised whole; use "honest", or one')
     params, task = with_defaults(params, DEFAULTS), task.to(data.x.device)
     seeds = spawn_seeds(seed, params["n_models"]) if params["n_models"] > 1 else [seed]
     run = Run(checkpoint=checkpoint)

@@ -1,0 +1,204 @@
+"""Tables of the pages, made from the rows in results/: a page's table that is named here must be what the rows give.
+
+A line `<!-- rows: NAME -->` stands above such a table. `python docs/row_tables.py --write` updates the tables; the
+tests compare them with the rows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sklar.datasets import SYNTHETIC_NAMES
+from sklar.paper.experiments.results import published
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import rival_tables  # noqa: E402
+
+PAGES = ("README.md", "docs/method.md", "docs/results.md", "docs/reproduction.md", "docs/baselines.md")
+MARKED = re.compile(r"^<!-- rows: (.+) -->\n\n((?:^\|.*\n)*)", re.MULTILINE)
+SETTINGS = {"d=11": "d = 11", "d=100": "d = 100", "d=100 correlated": "d = 100, correlation .5"}
+PUBLISHED = {"d=11": "table-11d", "d=100": "table-100d", "d=100 correlated": "table-correlated"}
+KS = (10, 20, 30, 40)
+# Of images: heading, metrics, and the methods below it with their labels.
+BLOCKS = (
+    (
+        "*the whole row: own / EVAL-X*",
+        ("accuracy", "evalx"),
+        {
+            "sklar": "`sklar`",
+            "joint-full": "the paper's method, full-rank",
+            "joint-independent": "the paper's NOLA",
+            "gradient-shap": "SHAP (expected gradients)",
+            "l2x": "L2X",
+        },
+    ),
+    ("*what it has bought: own*", ("accuracy",), {"gdfs": "GDFS", "dime": "DIME"}),
+    (
+        "*nothing, one set for all rows: refitted*",
+        ("accuracy",),
+        {"stg": "STG", "cae": "CAE", "forest": "RF", "boosting": "boosting", "lasso": "LASSO"},
+    ),
+)
+Row = dict[str, Any]
+
+
+@lru_cache
+def rows_of(name: str) -> list[Row]:
+    """The rows of a file in results/; none where it is not there."""
+    path = ROOT / "results" / f"{name}.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.exists() else []
+
+
+def line(cells: list[str]) -> str:
+    """One line of a table."""
+    return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
+
+
+def head(cells: list[str]) -> str:
+    """The first two lines of a table."""
+    return line(cells) + "\n|" + "---|" * len(cells)
+
+
+def plain(value: float) -> str:
+    """One decimal, but 0 and 100 as they are."""
+    return {"0.0": "0", "100.0": "100"}.get(text := f"{value:.1f}", text)
+
+
+def mean(rows: list[Row], what: str) -> float:
+    """Over all rows."""
+    return float(np.mean([row[what] for row in rows]))
+
+
+def quality(variant: str, setting: str, label: str) -> str:
+    """TPR/FDR of default fits, a data set a column."""
+    rows = [row for row in rows_of("quality") if (row["variant"], row["setting"]) == (variant, setting)]
+    rows = [row for row in rows if row["covariance"] == "low-rank"]
+    cells = [[row for row in rows if row["name"] == name] for name in SYNTHETIC_NAMES]
+    return line([label, *("/".join(plain(mean(cell, what)) for what in ("tpr", "fdr")) for cell in cells)])
+
+
+def printed(setting: str, label: str) -> str:
+    """TPR/FDR that the paper prints for its method."""
+    numbers = published()
+    places = [[(PUBLISHED[setting], "Ours", f"{name} {what}") for what in ("TPR", "FDR")] for name in SYNTHETIC_NAMES]
+    return line([label, *("/".join(plain(numbers[place]) for place in pair) for pair in places)])
+
+
+def of_readme() -> str:
+    """Ours and the published, setting by setting."""
+    lines = [head(["", *(name.capitalize() for name in SYNTHETIC_NAMES)])]
+    for setting, label in SETTINGS.items():
+        lines.append(quality("paper", setting, f"{label}, `sklar`"))
+        lines.append(printed(setting, f"{label}, the paper (published)"))
+    return "\n".join(lines)
+
+
+def of_method() -> str:
+    """Ours in both versions of the data."""
+    lines = [head(["", *(name.capitalize() for name in SYNTHETIC_NAMES)])]
+    for variant, more in (("paper", ""), ("invase", ", INVASE's formulas")):
+        lines += [quality(variant, setting, label + more) for setting, label in SETTINGS.items()]
+    return "\n".join(lines)
+
+
+@lru_cache
+def image_means() -> dict[tuple[str, str, int, str], float]:
+    """(method, data set, k, metric) -> the mean over seeds, of rows that are no trials."""
+    found: dict[tuple, list[float]] = {}
+    for row in rows_of("rows-images"):
+        if not row["overrides"] and not row["quick"]:
+            found.setdefault((row["method"], row["dataset"], row["k"], row["metric"]), []).append(row["value"])
+    return {key: float(np.mean(values)) for key, values in found.items()}
+
+
+def image_line(label: str, method: str, dataset: str, metrics: tuple[str, ...], bold: bool = False) -> str:
+    """The accuracies of a method from k features."""
+    means = image_means()
+    cells = []
+    for k in KS:
+        numbers = [f"{means[method, dataset, k, metric]:.1f}" for metric in metrics]
+        cells.append(" / ".join([*numbers[:-1], f"**{numbers[-1]}**" if bold else numbers[-1]]))
+    return line([label, *cells])
+
+
+def images(dataset: str, title: str) -> str:
+    """Every method on a data set, by what its choice may depend on."""
+    lines = [head([title, f"k = {KS[0]}", *map(str, KS[1:])])]
+    for heading, metrics, methods in BLOCKS:
+        lines.append(line([heading, *[""] * len(KS)]))
+        for method, label in methods.items():
+            if (method, dataset, KS[0], "accuracy") in image_means():
+                lines.append(image_line(label, method, dataset, metrics, bold=method == "sklar"))
+    return "\n".join(lines)
+
+
+def mnist_in_short() -> str:
+    """MNIST for the results page."""
+    of_paper = [f"{published()['table-nola', 'Ours', f'k={k}']:.1f}" for k in KS]
+    lines = [
+        head(["", f"k = {KS[0]}", *map(str, KS[1:])]),
+        line(["*sees the whole image; by EVAL-X*", *[""] * len(KS)]),
+        image_line("`sklar`", "sklar", "mnist", ("evalx",)),
+        image_line("SHAP (expected gradients)", "gradient-shap", "mnist", ("evalx",)),
+        image_line("the paper's method, run here", "joint-full", "mnist", ("evalx",)),
+        line(["the paper, by its own predictor (published)", *of_paper]),
+        line(["*sees what it has asked for; by its own predictor*", *[""] * len(KS)]),
+        image_line("GDFS, run here", "gdfs", "mnist", ("accuracy",)),
+    ]
+    if ("dime", "mnist", KS[0], "accuracy") in image_means():
+        lines.append(image_line("DIME, run here", "dime", "mnist", ("accuracy",)))
+    return "\n".join(lines)
+
+
+def rivals(d: int, cost: bool) -> str:
+    """Every rival on Syn1-6: TPR/FDR, or accuracies and times."""
+    rows = [row for row in rows_of("rivals") if row["d"] == d and row["preset"] == "full"]
+    by_method = rival_tables.by_method(rows)
+    if cost:
+        lines = [rival_tables.head(f"d = {d}", ["fit, CPU s", "select, ms per row"])]
+        return "\n".join([*lines, *(rival_tables.cost(*item) for item in by_method.items())])
+    found = (text for name, own in by_method.items() for text in rival_tables.found(name, own))
+    return "\n".join([rival_tables.head(f"d = {d}", []), *found])
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "quality with the published": of_readme,
+    "quality": of_method,
+    "MNIST in short": mnist_in_short,
+    "MNIST": lambda: images("mnist", "MNIST"),
+    "Fashion-MNIST": lambda: images("fashion-mnist", "Fashion-MNIST"),
+    "ISOLET": lambda: images("isolet", "ISOLET"),
+    "rivals, 11 features": lambda: rivals(11, cost=False),
+    "rivals, 11 features, cost": lambda: rivals(11, cost=True),
+    "rivals, 100 features": lambda: rivals(100, cost=False),
+    "rivals, 100 features, cost": lambda: rivals(100, cost=True),
+}
+
+
+def rewritten(text: str) -> str:
+    """A page's text with its marked tables as the rows give them."""
+    return MARKED.sub(lambda found: f"<!-- rows: {found[1]} -->\n\n{TABLES[found[1]]()}\n", text)
+
+
+def main() -> None:
+    """Say which pages differ from the rows; with --write, update them."""
+    for page in PAGES:
+        path = ROOT / page
+        text = path.read_text(encoding="utf-8")
+        if (new := rewritten(text)) != text:
+            print(f"{page} differs from the rows")
+            if "--write" in sys.argv[1:]:
+                path.write_text(new, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
