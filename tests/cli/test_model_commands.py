@@ -155,3 +155,11 @@ def test_report(folder, tmp_path):
     assert run(*arguments, "--quiet").output == ""
     assert json.loads(run(*arguments, "--quiet", "--json").stdout) == {"out": str(out)}
     assert "<h1>What decides y</h1>" in out.read_text(encoding="utf-8")
+
+
+def test_boosted_trees_predict_if_asked_for(folder, tmp_path):
+    out = tmp_path / "m.sklar"
+    words = ("--target", "y", "--out", out, "--penalty", "0.01", "--quiet", *QUICK_OPTIONS)
+    assert run("fit", folder / "good.csv", *words, "--predictor", "trees").exit_code == 0
+    assert sklar.load(out).fitted_.predictor.name == "boosted trees"
+    assert_one_line_error(run("fit", folder / "good.csv", *words, "--predictor", "forest"), "predictor")

@@ -18,11 +18,11 @@ from sklar.cli.shared import PATH, note
 @click.option("--max-rows", default=10_000, show_default=True, type=click.IntRange(1), help="Of a request.")
 @click.option("--max-body", default=2**24, show_default=True, type=click.IntRange(1), help="Bytes of a request.")
 @click.option(
-    "--max-waiting", default=256, show_default=True, type=click.IntRange(1), help="Requests; more are refused (503)."
+    "--max-waiting", default=4_096, show_default=True, type=click.IntRange(1), help="Requests; more are refused (503)."
 )
 @click.option(
     "--max-wait",
-    default=0.25,
+    default=1.0,
     show_default=True,
     type=click.FloatRange(0, min_open=True),
     help="Seconds; a request that would wait longer is refused (503).",

@@ -37,8 +37,8 @@ class Limits:
     max_rows: int = 10_000
     max_explained: int = 100  # rows: an explanation takes longer than an answer
     max_explaining: int = 8  # requests for explanations at a time; more are refused (503)
-    max_waiting: int = 256  # requests; more are refused (503)
-    max_wait: float = 0.25  # seconds that a request may wait; where it would be longer, it is refused (503)
+    max_waiting: int = 4_096  # requests; more are refused (503)
+    max_wait: float = 1.0  # seconds that a request may wait; where it would be longer, it is refused (503)
     batch_rows: int = 4_096  # answered together
 
 
