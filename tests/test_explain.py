@@ -60,7 +60,14 @@ def test_every_kind_of_row_gets_the_same_answer(fitted):
     expected = model.explain(row).to_dict()
     series = row.iloc[0]
     shuffled = pd.concat([pd.Series({"target": "no"}), series[::-1]])
-    kinds = [series, shuffled, row.to_numpy(), row.to_numpy()[0], pl.from_pandas(row), pa.Table.from_pandas(row, preserve_index=False)]
+    kinds = [
+        series,
+        shuffled,
+        row.to_numpy(),
+        row.to_numpy()[0],
+        pl.from_pandas(row),
+        pa.Table.from_pandas(row, preserve_index=False),
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for kind in [*kinds, row.to_numpy()[0].tolist()]:
