@@ -12,8 +12,11 @@ import pytest
 
 from sklar.effects import Effects, effects
 from sklar.explain import Explanation, Feature, explain
+from sklar.interchange import Interchangeable
+from sklar.training.replacement import Replacement
 from tests.helpers import four, quick, toy_rows, toy_target
 
+COST, SAME = "costs 5 ± 1 % of its worth", "says exactly the same"
 NAMES = ["age", "income", "height", "weight", "city"]
 
 
@@ -57,7 +60,14 @@ def test_every_kind_of_row_gets_the_same_answer(fitted):
     expected = model.explain(row).to_dict()
     series = row.iloc[0]
     shuffled = pd.concat([pd.Series({"target": "no"}), series[::-1]])
-    kinds = [series, shuffled, row.to_numpy(), row.to_numpy()[0], pl.from_pandas(row), pa.Table.from_pandas(row)]
+    kinds = [
+        series,
+        shuffled,
+        row.to_numpy(),
+        row.to_numpy()[0],
+        pl.from_pandas(row),
+        pa.Table.from_pandas(row, preserve_index=False),
+    ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for kind in [*kinds, row.to_numpy()[0].tolist()]:
@@ -93,8 +103,8 @@ def test_the_text_of_a_selector():
     text = str(
         told(
             selected=(
-                feature("x1", probability=0.97, interchangeable=("x4", "x2"), effect=0.213),
-                feature("x2", probability=0.62, interchangeable=("x1", "x4"), together=("x9",), effect=-0.04),
+                feature("x1", probability=0.97, interchangeable=("x4", "x3"), replacements=(COST, SAME), effect=0.213),
+                feature("x2", probability=0.62, together=("x9",), effect=-0.04),
             ),
             nearly=(feature("x5", selected=False, probability=0.41),),
         )
@@ -104,7 +114,8 @@ def test_the_text_of_a_selector():
         "  x1 = 1.5   +21.3 points   sure",
         "  x2 = 1.5    -4.0 points   unsure",
         "Nearly selected: x5 = 1.5.",
-        "x1, x2 and x4 are interchangeable: one of them would do.",
+        "x4 could stand for x1 (costs 5 ± 1 % of its worth).",
+        "x3 could stand for x1 (says exactly the same).",
         "x2 and x9 work together.",
     ]
 
@@ -149,8 +160,8 @@ class Copies:
     def selection_proba(self, X):
         return np.array([[0.9, 0.3, 0.95, 0.05]])
 
-    def interchangeable(self, threshold, X):
-        return [["a", "a copy"]]
+    def interchangeable(self):
+        return [Interchangeable(["a", "a copy"], [Replacement("a", "a copy", 0.02, 0.01, 0.2, 0.02, 0.2, 90)])]
 
     def correlation(self, X):
         return np.array([[1, -0.9, 0, 0], [-0.9, 1, 0, 0], [0, 0, 1, 0.7], [0, 0, 0.7, 1]])
@@ -170,5 +181,16 @@ def test_links_reach_the_features(monkeypatch):
     assert [f.name for f in explanation.nearly] == ["a copy"]
     assert explanation.selected[0].together == ("c",)
     assert explanation.selected[1].interchangeable == ("a copy",)
-    assert "a and a copy are interchangeable" in str(explanation)
+    assert "a copy could stand for a (costs 10 ± 5 % of its worth)." in str(explanation)
     assert "Hidden: c has no value here" in str(explanation)
+
+
+def test_of_features_that_are_selected_together_none_is_said_to_do(monkeypatch):
+    class Both(Copies):
+        def masks(self, X):
+            return np.array([[True, True, True, False]])
+
+    monkeypatch.setattr("sklar.explain.effects", lambda fitted, rows: Effects(np.array([[0.1, 0.2, -0.5, 0]]), 0.0))
+    explanation = explain(Both(), [1, 2, 3, 4])
+    assert all(f.interchangeable == () for f in explanation.selected)
+    assert "could stand" not in str(explanation)

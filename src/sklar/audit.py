@@ -219,7 +219,7 @@ def _refit_agreement(
         part = rng.permutation(len(y))[:MOST_REFIT_ROWS]
         seed = int(rng.integers(2**31))
         again = refit(adapt(X).take(part), y[part], seed)
-        others, groups = again.masks(again.read(X)), stand_ins([fitted, again], rows)
+        others, groups = again.masks(again.read(X)), stand_ins([fitted, again])
         agreements.append((jaccard(masks, others), jaccard(masks, others, groups)))
     plain, grouped = np.mean(agreements, axis=0)
     return float(plain), float(grouped)

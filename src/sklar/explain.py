@@ -36,7 +36,8 @@ class Feature:
     selected: bool
     probability: float  # of its gate: P(z_i = 1 | x)
     frequency: float | None = None  # share of the models that select it, where there are several
-    interchangeable: tuple[str, ...] = ()  # features that could stand in for it
+    interchangeable: tuple[str, ...] = ()  # features that could stand in for it, none of them selected here
+    replacements: tuple[str, ...] = ()  # what each of these would cost, in words
     together: tuple[str, ...] = ()  # features it works together with
     places: tuple[int, int] | None = None  # lowest and highest that a ranker's models give it
     # what hiding it takes from the prediction (see `sklar.effects`), one a target where there are several
@@ -75,6 +76,7 @@ class Explanation:
                 {
                     **asdict(f),
                     "interchangeable": list(f.interchangeable),
+                    "replacements": list(f.replacements),
                     "together": list(f.together),
                     "places": None if f.places is None else list(f.places),
                     "effect": list(f.effect) if isinstance(f.effect, tuple) else f.effect,
@@ -135,12 +137,11 @@ class Explanation:
         return [f"Hidden: {names} {has} no value here, and had one in every row of fit."]
 
     def _links(self) -> list[str]:
-        lines: dict[str, None] = {}  # in order, each once: both members of a group tell the same
+        lines: dict[str, None] = {}  # in order, each once: both members of a pair tell the same
         for feature in self.selected:
-            alike = sorted({feature.name, *feature.interchangeable})
             partners = sorted({feature.name, *feature.together})
-            if feature.interchangeable:
-                lines[f"{_listed(alike)} are interchangeable: one of them would do."] = None
+            for other, cost in zip(feature.interchangeable, feature.replacements, strict=True):
+                lines[f"{other} could stand for {feature.name} ({cost})."] = None
             if feature.together:
                 lines[f"{_listed(partners)} work together."] = None
         return list(lines)
@@ -191,11 +192,7 @@ def _describer(
     """What makes a `Feature` of a column's number."""
     names, cells = fitted.schema.names, adapt(table).cells
     correlation = fitted.correlation(rows)
-    stand_ins = {
-        name: tuple(other for other in group if other != name)
-        for group in fitted.interchangeable(LINKED, rows)
-        for name in group
-    }
+    replacements = _replacements(fitted, masks)
     places: dict[int, Any] = {}
     if fitted.k and shares is not None:
         places = dict(zip(order.tolist(), fitted.places(rows, PLACES_LEVEL)[0].tolist(), strict=True))
@@ -207,13 +204,28 @@ def _describer(
             selected=bool(masks[j]),
             probability=float(proba[j]),
             frequency=None if shares is None else float(shares[0, j]),
-            interchangeable=stand_ins.get(names[j], ()),
+            interchangeable=tuple(replacements.get(names[j], ())),
+            replacements=tuple(replacements.get(names[j], {}).values()),
             places=tuple(places[j]) if j in places else None,
             together=tuple(names[i] for i in np.flatnonzero(correlation[j] > LINKED) if i != j),
             effect=_plain_effect(moved[j]) if masks[j] else None,
         )
 
     return describe
+
+
+def _replacements(fitted: FittedModel, mask: np.ndarray) -> dict[str, dict[str, str]]:
+    """What could stand for a feature of a row with this mask (d,), and at what cost, by names.
+
+    Of features that are selected together none is said to do for the other.
+    """
+    shown = set(np.array(fitted.schema.names, dtype=object)[mask])
+    found: dict[str, dict[str, str]] = {}
+    for group in fitted.interchangeable():
+        if len(shown & set(group)) < 2:
+            for one in group.replacements:
+                found.setdefault(one.feature, {})[one.by] = one.said
+    return found
 
 
 def _plain_effect(moved: np.ndarray) -> float | tuple[float, ...]:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
 from sklar.asked import at_penalty, told_k
+from sklar.interchange import Interchangeable, interchangeable_groups
 from sklar.model.few_rows import MOST_ROWS, FewRows
 from sklar.model.honest_model import HonestModel
 from sklar.model.row_blocks import RowAnswers, row_blocks
@@ -30,6 +30,7 @@ from sklar.target import Target
 from sklar.training.engine.loop import Record
 from sklar.training.engine.runtime import generator_on, resolve_device
 from sklar.training.penalty_path import PenaltyPath
+from sklar.training.replacement import MOST_LOST, Replacement
 
 PROBABILITY_DRAWS = 256  # that a ranker's probabilities of selection are estimated from
 COPULA_HEAD = "choice.copula.weight"
@@ -60,6 +61,8 @@ class FittedModel:
     history: list[Record]
     device: str = "auto"
     priced: GateModel | None = None  # what answers at other penalties
+    replacements: tuple[Replacement, ...] = ()  # of features by name, as rows of fit judged out of fold bear them out
+    copies: tuple[tuple[str, ...], ...] = ()  # columns that say exactly the same, of which the first is read
     predictor: UserPredictor | None = None  # what predicts instead of the networks
     missing_cells: tuple[str, ...] = ()  # what a CSV had in place of missing values, besides empty cells
 
@@ -189,12 +192,9 @@ class FittedModel:
         result[np.ix_(columns, columns)] = self._gate_correlation(rows)[np.ix_(gates, gates)]
         return result
 
-    def interchangeable(self, threshold: float, rows: Any = None) -> list[list[str]]:
-        """Groups of features whose gates exclude each other: R < -threshold, directly or in a chain."""
-        linked = self.correlation(rows) < -threshold
-        names, (count, group) = np.array(self.schema.names), connected_components(linked, directed=False)
-        groups = [names[group == g].tolist() for g in range(count)]
-        return [members for members in groups if len(members) > 1]
+    def interchangeable(self, most_lost: float = MOST_LOST) -> list[Interchangeable]:
+        """Groups of features of which each stands for each, losing at most a share of what one is worth."""
+        return interchangeable_groups(self.schema.names, self.replacements, self.copies, most_lost)
 
     def withheld(self, rows: Any) -> np.ndarray:
         """Where a value is missing here and was in no row of fit, so that it cannot be selected: bool (n, d)."""

@@ -136,6 +136,20 @@ def test_the_benchmarks_of_honest_training(name, line, tmp_path, run_quick):
     assert all(0 <= row["tpr"] <= 100 and 0 <= row["fdr"] <= 100 for row in rows)
 
 
+def test_what_the_copula_costs_on_tables(tmp_path, run_quick):
+    out = tmp_path / "rows.jsonl"
+    output = run_quick("dependence_tables", "--out", str(out))
+    assert re.search(r"\| diabetes \| 2 \| .* ± .* ± ", output)
+    assert "behind by more than one standard error: " in output
+    assert len(out.read_text(encoding="utf-8").splitlines()) == 4
+    assert run_quick("dependence_tables", "--out", str(out)) == output  # what is there is not measured again
+
+
+def test_covariances_of_blocks(tmp_path, run_quick):
+    output = run_quick("dependence_blocks", "--out", str(tmp_path / "rows.jsonl"))
+    assert len(re.findall(r"\| (honest|joint) \| 40 \| ", output)) == 8
+
+
 def test_the_benchmark_of_rankers_and_copies(tmp_path, run_quick):
     assert "difference" in run_quick("dependence_ranking", "--out", str(tmp_path / "rows.jsonl"))
     rows = [json.loads(text) for text in (tmp_path / "rows.jsonl").read_text(encoding="utf-8").splitlines()]

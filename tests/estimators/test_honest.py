@@ -123,25 +123,81 @@ def test_the_path_is_a_table_and_the_penalty_comes_from_it():
     assert given.path_ == {}
 
 
-def test_interchangeable_groups_by_name():
-    X, value = toy_rows(100, d=4)
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    model = short(sklar.CopulaSelectorRegressor, n_factors=2).fit(frame, value)
-    with_groups = model.fitted_.network.loadings.data
-    with_groups.zero_()
-    with_groups[0, 0], with_groups[3, 0], with_groups[1, 1], with_groups[2, 1] = 3.0, -3.0, 3.0, 3.0
-    assert model.interchangeable(0.5) == [["a", "d"]]  # b and c work together: that is no group
-    assert model.interchangeable(0.95) == []
+@pytest.fixture(scope="module")
+def copies():
+    """x1 three times, scaled and recoded, decides with noise; a code and its names say nothing."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 6))
+    code = rng.integers(0, 4, 300)
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": -X[:, 0], "d": np.exp(X[:, 0]), "e": code})
+    frame["f"] = np.array(["north", "east", "south", "west"])[code]
+    y = np.where(rng.random(300) < 0.05, X[:, 0] <= 0, X[:, 0] > 0)
+    return frame, y, short(sklar.CopulaSelectorClassifier, max_epochs=150).fit(frame, y)
+
+
+def test_of_exact_copies_one_is_kept_for_every_row_and_the_others_are_named(copies):
+    frame, _, model = copies
+    kept = model.select(frame)
+    assert kept["a"].all()
+    assert not kept[["c", "d", "f"]].to_numpy().any()
+    groups = model.interchangeable()
+    assert groups == [["a", "c", "d"], ["e", "f"]]
+    assert [(one.feature, one.by, one.cost) for one in groups[0].replacements] == [("a", "c", 0.0), ("a", "d", 0.0)]
+    assert "c could stand for a (says exactly the same)." in str(model.explain(frame.iloc[0]))
+
+
+def test_what_was_checked_travels_with_the_file(copies, tmp_path):
+    _, _, model = copies
+    model.save(tmp_path / "model.sklar")
+    again = sklar.load(tmp_path / "model.sklar").interchangeable()
+    assert again == model.interchangeable()
+    assert again[0].replacements == model.interchangeable()[0].replacements
+
+
+def test_a_copy_that_is_forced_or_cheaper_is_the_one_that_is_read(copies):
+    frame, y, _ = copies
+    forced = short(sklar.CopulaSelectorClassifier, max_epochs=2, forced=["d"]).fit(frame, y)
+    assert set(forced.union_) == {1, 3, 4}
+    cheap = short(sklar.CopulaSelectorClassifier, max_epochs=2, costs={"c": 0.5}).fit(frame, y)
+    assert set(cheap.union_) == {1, 2, 4}
+
+
+def test_copies_stay_where_a_row_is_to_get_as_many_features(copies):
+    frame, y, _ = copies
+    ranker = short(sklar.CopulaRankerClassifier, k=4, max_epochs=2).fit(frame, y)
+    assert len(ranker.union_) == 6
+    assert len(short(sklar.CopulaRankerClassifier, k=3, max_epochs=2).fit(frame, y).union_) == 3
+
+
+def test_two_correlated_features_that_are_both_needed_are_not_interchangeable():
+    """As rooms and poverty of houses: correlated at -.6, the price bends with one and falls with the other."""
+    rng = np.random.default_rng(0)
+    wealth, *own = rng.standard_normal((4, 400))
+    rooms, poverty = 0.77 * wealth + 0.64 * own[0], -0.77 * wealth + 0.64 * own[1]
+    X = pd.DataFrame({"rooms": rooms, "poverty": poverty, "noise": own[2]})
+    y = np.exp(0.6 * rooms) - poverty + 0.1 * rng.standard_normal(400)
+    model = short(sklar.CopulaSelectorRegressor, max_epochs=150).fit(X, y)
+    both = model.select(X)[["rooms", "poverty"]].all(axis=1)
+    assert both.mean() > 0.9
+    assert model.interchangeable() == []
+    assert "could stand" not in str(model.explain(X.iloc[0]))
+
+
+def test_interchangeable_says_what_it_needs(copies):
+    frame, y, model = copies
     with pytest.raises(ValueError, match="threshold"):
         model.interchangeable(0)
+    with pytest.raises(ValueError, match="pass X and y"):
+        model.interchangeable(X=frame)
+    assert model.interchangeable(X=frame, y=y) == model.interchangeable()
 
 
 def test_joint_models_need_rows_to_say_what_is_interchangeable():
     X, value = toy_rows(60)
     model = sklar.CopulaSelectorRegressor(objective="joint", penalty=0.01, max_epochs=2, random_state=0).fit(X, value)
-    with pytest.raises(ValueError, match="pass X"):
+    with pytest.raises(ValueError, match="pass X and y"):
         model.interchangeable()
-    assert isinstance(model.interchangeable(0.5, X), list)
+    assert isinstance(model.interchangeable(0.5, X, value), list)
 
 
 @pytest.mark.parametrize("n", [2, 5, 9])

@@ -5,9 +5,10 @@ import pytest
 import torch
 
 from sklar.estimators import preparation
-from sklar.estimators.preparation import prepare, require_finite_weights
+from sklar.estimators.preparation import copies_read, named, prepare, require_finite_weights
 from sklar.table.schema import Schema, read_training_table
 from sklar.target import encode_numbers
+from sklar.training.replacement import Replacement
 
 CPU = torch.device("cpu")
 X = np.random.default_rng(0).standard_normal((300, 12))
@@ -28,7 +29,8 @@ def test_a_training_that_diverged_is_refused():
 
 
 def test_all_columns_of_a_table_that_is_not_very_wide():
-    schema, data = prepared()
+    schema, data, copies = prepared()
+    assert copies == []
     assert schema.columns.tolist() == list(range(12))
     assert data.x.shape == (300, 12)
     assert data.x.dtype == torch.float32
@@ -37,8 +39,20 @@ def test_all_columns_of_a_table_that_is_not_very_wide():
 
 def test_of_a_very_wide_table_the_strongest_and_the_forced(monkeypatch):
     monkeypatch.setattr(preparation, "WIDEST", 3)
-    schema, data = prepared(forced=[11])
+    schema, data, _ = prepared(forced=[11])
     assert {7, 11} <= set(schema.columns.tolist())
     assert data.x.shape == (300, 3)
-    assert prepared(k=4)[1].x.shape == (300, 8)  # twice as many as a row is to get
-    assert prepared(screen=False)[1].x.shape == (300, 12)
+    assert prepared(k=4).data.x.shape == (300, 8)  # twice as many as a row is to get
+    assert prepared(screen=False).data.x.shape == (300, 12)
+
+
+def test_copies_are_left_out_and_listed_by_name(monkeypatch):
+    monkeypatch.setattr(f"{__name__}.X", np.concatenate([X, 2 * X[:, [3, 7]]], axis=1))
+    schema, data, copies = prepared()
+    assert copies == [[3, 12], [7, 13]]
+    assert data.x.shape == (300, 12)
+    assert copies_read(schema, [0, 7], copies) == (("x7", "x13"),)
+    (one,) = named(schema, [Replacement(3, 7, 0.1, 0.0, 1.0, 0.0, 0.1, 99)])
+    assert (one.feature, one.by) == ("x3", "x7")
+    assert prepared(screen=False).copies == []
+    assert prepared(groups=[[3, 4]]).copies == [[7, 13]]  # a gate of several columns stays

@@ -9,6 +9,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 
 import sklar
 from sklar.export.storage import ModelFileError, read_model
+from sklar.training.replacement import Replacement
 from tests.export.hostile import edited, every_answer, write_edited
 from tests.helpers import quick, toy_rows
 
@@ -49,7 +50,10 @@ def originals(tmp_path_factory):
     for cls, words, X, y in _tables():
         path = folder / f"{len(found)}.sklar"
         quick(cls, **words).fit(X, y).save(path)
-        found.append(read_model(path))
+        tensors, metadata = read_model(path)
+        a, b, c, d, *_ = metadata["schema"]["names"]
+        metadata["replacements"] = [Replacement(a, b, 0.01, 0.01, 0.2, 0.02, 0.15, 50)._asdict()]
+        found.append((tensors, metadata | {"copies": [[c, d]]}))
     return found
 
 

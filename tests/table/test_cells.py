@@ -37,3 +37,10 @@ def test_messages_speak_of_numbers_not_of_numpy(mistake):
     with pytest.raises((ValueError, TypeError)) as caught:
         mistake(np.random.default_rng(0).standard_normal((20, 3)), np.arange(20) % 2)
     assert "np." not in str(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "us", "ns"])
+def test_a_date_is_one_whatever_it_counts(unit):
+    """numpy gives dates in nanoseconds as whole numbers."""
+    assert plain(np.datetime64("2020-02-06", unit)).startswith("2020-02-06")
+    assert plain(np.datetime64("NaT", unit)) is None

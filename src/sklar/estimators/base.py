@@ -19,7 +19,7 @@ from sklar.estimators.dask_training import Work, cluster_of, train_on
 from sklar.estimators.exports import Exports
 from sklar.estimators.parameters import CopulaParameters
 from sklar.estimators.prediction import require_predictor, with_predictor
-from sklar.estimators.preparation import checkpoint_of, prepare, require_finite_weights
+from sklar.estimators.preparation import checkpoint_of, copies_read, named, prepare, require_finite_weights
 from sklar.estimators.streaming import Names, Request, judged_rows, read_rows
 from sklar.estimators.views import Views
 from sklar.explain import one_row
@@ -84,7 +84,8 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
         require_predictor(self.predictor, encoded)
-        schema, data = prepare(schema, table.rows, encoded, k, device, screen=self.objective == "honest")
+        honest, least = self.objective == "honest", params.get("min_features", 0)
+        schema, data, copies = prepare(schema, table.rows, encoded, k, device, screen=honest, least=least)
         seed = spawn_seeds(self.random_state, 1)[0]
         train = self._training()
         client = cluster_of(X, self.n_models) if checkpoint is None and train is train_honest else None
@@ -105,6 +106,8 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
             history=trained.history,
             device=self.device,
             priced=None if trained.priced is None else trained.priced.cpu().double().eval(),
+            replacements=named(schema, trained.replacements),
+            copies=copies_read(schema, trained.union, copies),
         )
         return self._adopt(with_predictor(fitted, self.predictor, table.rows, encoded, trained.folds, seed))
 
@@ -159,20 +162,11 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
 
         With the honest objective R < 0 says that gates exclude each other, R > 0 that they open together. All rows
         share one R, unless features stand for each other in some rows alone; joint training gives every row its own.
+        Which features can stand for each other, `interchangeable` says.
         """
         fitted = self._fitted
         X = one_row(fitted, X) if len(getattr(X, "shape", (0, 0))) == 1 else X
         return fitted.like(X, fitted.correlation(fitted.read(X)), per_row=False)
-
-    def interchangeable(self, threshold: float = 0.5, X: Any = None) -> list[list[str]]:
-        """Groups of features that stand for each other: gates correlated below -threshold, directly or in a chain.
-
-        Joint training gives every row its own correlation: say for which rows with `X`.
-        """
-        fitted = self._fitted
-        if not 0 < threshold <= 1:
-            raise ValueError(f"threshold must be in (0, 1]; got {threshold}")
-        return fitted.interchangeable(threshold, None if X is None else fitted.read(X))
 
     def audit(
         self,

@@ -131,7 +131,8 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     path_ : what each penalty gives on held-out rows, as columns penalty, mean_features (per row), loss, error (of its
         difference to the best), score (accuracy, R^2) and score_error; empty for a given penalty
     history_ : one record an epoch (joint) or a part of the training (honest)
-    union_ : the columns that the model reads; the others were screened away and are never selected
+    union_ : the columns that the model reads; the others were screened away, or say exactly what one of these says, and
+        are never selected
     encoding_ : how columns became inputs: `categories`, `missing`, `scaling` (see `sklar.table.encoding`)
     n_features_in_, feature_names_in_ : as in scikit-learn
 

@@ -1,4 +1,4 @@
-"""Views of a fitted model beyond its masks: one row in words, effects of features, rules over rows."""
+"""Views of a fitted model beyond its masks: one row in words, effects of features, rules over rows, stand-ins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ import numpy as np
 from sklar.effects import effects
 from sklar.explain import Explanation, explain
 from sklar.fitted import FittedModel
+from sklar.interchange import Interchangeable
+from sklar.retesting import retested
 from sklar.rules import Rules, rules
+from sklar.training.replacement import MOST_LOST
 
 
 class Views:
@@ -92,6 +95,48 @@ class Views:
         """
         fitted = self._fitted.at(penalty, k)
         return rules(fitted, fitted.read(X), max_depth)
+
+    def interchangeable(self, threshold: float = MOST_LOST, X: Any = None, y: Any = None) -> list[Interchangeable]:
+        """Groups of features of which each stands for each: what was checked on rows, not what gates suggest.
+
+        Rows are shown one feature in the place of another, and judged by predictors that never saw them: those of
+        `fit` by the predictors of their folds. Features that rows are shown together are in no group. Exact copies and
+        recodings of a column are never read, and listed beside it.
+
+        Parameters
+        ----------
+        threshold : share of what a feature is worth that a replacement may lose, at most, with confidence (two errors)
+        X, y : rows that fit did not see, to judge by instead; needed with objective="joint", whose predictor learned
+            from the masks it would judge
+
+        Returns
+        -------
+        list of groups
+            Each is a list of names; its `replacements` say what every replacement costs: `cost`, and `worth`, what is
+            lost with neither, in units of the loss and with their standard errors `error`, `worth_error`.
+
+        Examples
+        --------
+        >>> from sklar import CopulaSelectorRegressor
+        >>> X = np.random.default_rng(0).standard_normal((200, 3))
+        >>> X[:, 2] = 10 * X[:, 0]
+        >>> selector = CopulaSelectorRegressor(penalty=0.01, max_epochs=20, random_state=0).fit(X, X[:, 0])
+        >>> groups = selector.interchangeable()
+        >>> groups, str(groups[0])
+        ([['x0', 'x2']], 'x0, x2 (x2 for x0 says exactly the same)')
+        """
+        fitted = self._fitted
+        if not 0 < threshold <= 1:
+            raise ValueError(f"threshold must be in (0, 1]; got {threshold}")
+        if (X is None) != (y is None):
+            raise ValueError("rows can judge replacements by their targets alone: pass X and y, or neither")
+        if X is not None:
+            return retested(fitted, X, y).interchangeable(threshold)
+        if fitted.objective == "joint":
+            raise ValueError(
+                "with objective='joint' nothing was judged at fit: pass X and y of rows that fit did not see"
+            )
+        return fitted.interchangeable(threshold)
 
 
 def _number_of(label: Any, fitted: FittedModel) -> int | None:

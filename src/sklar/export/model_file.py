@@ -11,6 +11,7 @@ import torch
 import sklar
 from sklar.export.architecture_fields import read_architecture, require_tensors
 from sklar.export.fields import entries, record, refused, text, whole
+from sklar.export.link_fields import read_copies, read_replacements
 from sklar.export.plain import plain_labels, plain_parameters, plain_values
 from sklar.export.predictor_fields import (
     PREFIX,
@@ -49,6 +50,8 @@ FIELDS = (
     "target",
     "predictor",
     "missing_cells",
+    "copies",
+    "replacements",
     "training",
 )
 
@@ -95,6 +98,8 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
         },
         "predictor": plain_predictor(fitted.predictor),
         "missing_cells": list(fitted.missing_cells),
+        "copies": [list(group) for group in fitted.copies],
+        "replacements": [one._asdict() for one in fitted.replacements],
         "training": {
             "penalty": fitted.penalty,
             "path": fitted.path,
@@ -150,6 +155,8 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Save
             text("missing_cells", cell) for cell in entries("missing_cells", metadata["missing_cells"])
         ),
         priced=priced,
+        replacements=read_replacements(metadata["replacements"], schema.names),
+        copies=read_copies(metadata["copies"], schema.names),
         predictor=read_predictor(metadata["predictor"], tensors, gates, target, architecture.n_outputs),
     )
     return Saved(fitted, parameters)

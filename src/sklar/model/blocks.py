@@ -23,14 +23,7 @@ def correlated_blocks(
 
     if X.shape[1] == 1 or (of_input is not None and of_input.max() == 0):
         return ((0,),)
-    centred = X - X.mean(axis=0)
-    norms = np.sqrt((centred**2).sum(axis=0))
-    unit = centred / np.where(norms > 0, norms, 1)
-    correlation = np.abs(unit.T @ unit)
-    if of_input is not None:
-        starts = np.searchsorted(of_input, np.arange(of_input.max() + 1))
-        correlation = np.maximum.reduceat(np.maximum.reduceat(correlation, starts, axis=0), starts, axis=1)
-    distance = np.clip(1 - correlation, 0, 1)
+    distance = np.clip(1 - absolute_correlation(X, of_input), 0, 1)
     np.fill_diagonal(distance, 0)
     clustering = AgglomerativeClustering(
         n_clusters=None, metric="precomputed", linkage="average", distance_threshold=1 - threshold
@@ -38,3 +31,22 @@ def correlated_blocks(
     labels = clustering.fit_predict(distance)
     blocks = (tuple(int(i) for i in np.flatnonzero(labels == label)) for label in np.unique(labels))
     return tuple(sorted(blocks))
+
+
+def absolute_correlation(X: np.ndarray, of_input: np.ndarray | None = None) -> np.ndarray:
+    """|correlation| of features, of those of several columns the strongest, 0 for constant ones: (d, d).
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, -1.0, 0.0], [2.0, -2.0, 0.0], [3.0, -3.0, 0.0]])
+    >>> absolute_correlation(x).round(2).tolist()
+    [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    centred = X - X.mean(axis=0)
+    norms = np.sqrt((centred**2).sum(axis=0))
+    unit = centred / np.where(norms > 0, norms, 1)
+    correlation: np.ndarray = np.abs(unit.T @ unit)
+    if of_input is None:
+        return correlation
+    starts = np.searchsorted(of_input, np.arange(of_input.max() + 1))
+    return np.maximum.reduceat(np.maximum.reduceat(correlation, starts, axis=0), starts, axis=1)

@@ -123,6 +123,16 @@ class MaskedPredictor(nn.Module):
         return embedding_bag(number, weight, offsets, mode="sum", per_sample_weights=factor)
 
     @torch.no_grad()
+    def part(self, replicas: slice) -> MaskedPredictor:
+        """Some of the networks, as they are."""
+        state = {name: value[replicas] for name, value in self.state_dict().items()}
+        count, _, hidden = state["first.weight"].shape
+        n_outputs, of_input = state["last.weight"].shape[-1], self.gate_of_input
+        fewer = MaskedPredictor(self.n_features, hidden, n_outputs, count, torch.Generator(), of_input)
+        fewer.to(state["first.weight"].device).load_state_dict(state)
+        return fewer
+
+    @torch.no_grad()
     def only(self, keep: Tensor) -> MaskedPredictor:
         """The same predictors where all but the features (R, w) are hidden for good: R networks of w features.
 

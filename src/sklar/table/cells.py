@@ -10,7 +10,7 @@ import numpy as np
 
 def plain(value: Any) -> Any:
     """A cell as JSON can hold it: a number, text, a truth value, or None where it is missing."""
-    value = value.item() if isinstance(value, np.generic) else value
+    value = _python(value)
     if value is None or type(value).__name__ in ("NAType", "NaTType") or is_nan(value):
         return None
     return value if isinstance(value, bool | int | float | str) else str(value)
@@ -37,6 +37,14 @@ def _without_numpy(value: Any) -> Any:
         return {_without_numpy(key): _without_numpy(one) for key, one in value.items()}
     if type(value) in (list, tuple):
         return type(value)(map(_without_numpy, value))
+    return _python(value)
+
+
+def _python(value: Any) -> Any:
+    """A scalar of numpy as Python's own; a date in nanoseconds would become a number."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        unit = "datetime64[us]" if isinstance(value, np.datetime64) else "timedelta64[us]"
+        value = value.astype(unit)
     return value.item() if isinstance(value, np.generic) else value
 
 

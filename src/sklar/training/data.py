@@ -12,6 +12,7 @@ from sklar.model.gates import Gates
 from sklar.model.selection import GateModel
 from sklar.training.engine.loop import Record
 from sklar.training.penalty_path import PenaltyPath
+from sklar.training.replacement import Replacement, agreed
 
 
 class TrainingData(NamedTuple):
@@ -33,6 +34,7 @@ class Trained(NamedTuple):
     history: list[Record]
     priced: GateModel | None = None  # what is asked at other penalties
     folds: tuple[np.ndarray, ...] = ()  # of each model with cross-fitted predictors, the fold of each row (n,)
+    replacements: tuple[Replacement, ...] = ()  # of features (gates), that rows judged out of fold bear out
 
 
 def with_defaults(params: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -52,5 +54,6 @@ def combined(members: list[Trained]) -> Trained:
     path = {key: np.mean([p[key] for p in paths], axis=0).tolist() for key in paths[0]} if paths else {}
     history: list[Record] = [{**record, "model": i} for i, member in enumerate(members) for record in member.history]
     penalty = float(np.mean([member.penalty for member in members]))
+    replacements = agreed([member.replacements for member in members])
     folds = tuple(fold for member in members for fold in member.folds)
-    return Trained(model, union, penalty, path, history, priced, folds)
+    return Trained(model, union, penalty, path, history, priced, folds, replacements)

@@ -1,4 +1,4 @@
-"""What rows judged out of fold decide: the threshold of the scores, and which substitutes are enough."""
+"""What rows judged out of fold decide: the threshold of the scores, and which features are worth their price."""
 
 from dataclasses import replace
 
@@ -7,19 +7,16 @@ import torch
 
 from sklar.training.honest.decisions import (
     choose_threshold,
-    decide,
     deviation,
-    find_substitutes,
     find_useless,
     mean_and_error,
     training_masks,
 )
 from sklar.training.honest.settings import DecisionSettings
 from tests.helpers import seeded
-from tests.training.small import SETTINGS, small_parts, undecided, weighed_parts
+from tests.training.small import SETTINGS, small_parts, undecided, weighed_parts, with_scores
 
 DECISIONS = DecisionSettings()
-CORRELATED = replace(SETTINGS, covariance="low-rank")
 
 
 def test_weighted_means_and_errors_are_those_of_repeated_rows():
@@ -36,50 +33,6 @@ def test_the_spread_of_the_loss_is_that_of_repeated_rows():
     repeated = values[0].repeat_interleave(times)
     torch.testing.assert_close(deviation(values, times[None].float()), repeated.std(correction=0)[None])
     torch.testing.assert_close(deviation(values, None), values.std(1))
-
-
-def with_loadings(selector, pairs):
-    """Gates of each pair of features exclude each other, by a factor of their own."""
-    with torch.no_grad():
-        selector.correlation.loadings.zero_()
-        for factor, (i, j) in enumerate(pairs):
-            selector.correlation.loadings[:, i, factor], selector.correlation.loadings[:, j, factor] = 3.0, -3.0
-
-
-def with_scores(selector, *scores):
-    """The same scores for every row."""
-    with torch.no_grad():
-        selector.network.scores.weight.zero_()
-        selector.network.scores.bias.copy_(torch.tensor(scores).expand_as(selector.network.scores.bias))
-
-
-def masks_with_substitutes(selector, predictors, log_penalty):
-    nothing = undecided(selector)
-    found = find_substitutes(selector, predictors, log_penalty, nothing, DECISIONS)
-    return training_masks(selector, predictors, log_penalty, nothing._replace(substitutes=found))
-
-
-def test_one_of_two_copies_is_enough_where_it_costs_nothing():
-    """Two exact copies whose gates exclude each other: the second is dropped; where it would cost, both stay."""
-    selector, predictors = small_parts(CORRELATED, problems=1)
-    with_loadings(selector, [(0, 1)])
-    with_scores(selector, 2.0, 1.0, 1.0, -1.0)
-    penalty = torch.full((1,), -5.0)  # a small price
-    predictors.out_of_fold_losses = lambda mask: torch.zeros(1, 80)  # nothing costs anything
-    assert masks_with_substitutes(selector, predictors, penalty)[0, 0, 0].tolist() == [1.0, 0.0, 1.0, 0.0]
-    predictors.out_of_fold_losses = lambda mask: (4 - mask.sum(-1)).flatten(1)  # each is worth 1 to every row
-    assert masks_with_substitutes(selector, predictors, penalty)[0, 0, 0].tolist() == [1.0, 1.0, 1.0, 0.0]
-
-
-def test_groups_of_substitutes_are_judged_apart():
-    """Of 0 and 1 one is enough, of 2 and 3 not, or the other way round: one group is thinned, one is not."""
-    selector, predictors = small_parts(CORRELATED)
-    with_loadings(selector, [(0, 1), (2, 3)])
-    with_scores(selector, 2.0, 1.0, 2.0, 1.0)
-    needed = torch.tensor([[0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]])  # what a row loses without, by problem
-    predictors.out_of_fold_losses = lambda mask: ((1 - mask) * needed[:, None, None]).sum(-1).flatten(1)
-    masks = masks_with_substitutes(selector, predictors, torch.full((2,), -5.0))
-    assert masks[:, 0, 0].tolist() == [[1.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0]]
 
 
 def useless(selector, predictors, log_penalty, errors=1.0):
@@ -171,19 +124,3 @@ def test_the_threshold_is_the_nearest_to_the_usual_of_those_near_the_best(spread
             near.append(threshold)
     assert len(near) > 1 or spread == 1
     assert float(chosen) == min(near, key=lambda each: abs(each - sufficiency * DECISIONS.usual_threshold))
-
-
-def test_with_k_nothing_is_decided_and_with_few_rows_nothing_is_shut():
-    selector, predictors = small_parts(replace(SETTINGS, k=2))
-    decisions = decide(selector, predictors, torch.zeros(2), DECISIONS, 1.0, [False, False])
-    assert not any(part.any() for part in decisions)
-    selector, predictors = small_parts()
-    predictors.out_of_fold_losses = lambda mask, rows=None: mask.sum(-1).flatten(1)  # every feature does harm
-    with_scores(selector, 1.1, 1.1, 1.1, 1.1)
-    few, many = (decide(selector, predictors, torch.zeros(2), DECISIONS, rows, [True] * 2) for rows in (0.0, 1e-3))
-    assert float(few.score_threshold[0]) == float(many.score_threshold[0]) == 1.25
-    assert not few.shut.any()
-    assert decide(selector, predictors, torch.zeros(2), DECISIONS, 0.0, [True, False]).shut.all(1).tolist() == [
-        False,
-        True,
-    ]

@@ -142,7 +142,7 @@ def _features(names: list[str], shown: np.ndarray) -> list[dict[str, Any]]:
 
 def _links(fitted: FittedModel, rows: Any, names: list[str]) -> dict[str, Any]:
     """The map of links, reordered, and the pairs and groups beyond the threshold, strongest first."""
-    correlation, groups = fitted.correlation(rows), fitted.interchangeable(LINKED, rows)
+    correlation, groups = fitted.correlation(rows), fitted.interchangeable()
     shown = strongest(correlation, MOST_LINKED)
     shown = shown[linked_order(correlation[np.ix_(shown, shown)])]
     first, second = np.nonzero(np.triu(np.abs(correlation) > LINKED, 1))
@@ -153,7 +153,13 @@ def _links(fitted: FittedModel, rows: Any, names: list[str]) -> dict[str, Any]:
         "features": shown.tolist(),
         "values": np.round(correlation[np.ix_(shown, shown)], 2).tolist(),
         "pairs": pairs,
-        "interchangeable": [[place[name] for name in group] for group in groups],
+        "interchangeable": [
+            {
+                "features": [place[name] for name in group],
+                "replacements": [[place[one.feature], place[one.by], one.said] for one in group.replacements],
+            }
+            for group in groups
+        ],
     }
 
 

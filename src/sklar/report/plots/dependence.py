@@ -22,7 +22,7 @@ MINUS = "\N{MINUS SIGN}"
 def plot_correlation(
     correlation: Any, names: Sequence[str] | None = None, ax: Axes | None = None, *, most: int = 40
 ) -> Axes:
-    """Draw the correlation R of the gates: below 0 features are interchangeable, above 0 they work together.
+    """Draw the correlation R of the gates: below 0 features exclude each other, above 0 they work together.
 
     Colour says sign and strength; numbers (few features) or the signs + and - (many) say it again for grey printers.
 
@@ -58,7 +58,7 @@ def plot_correlation(
     ax.set_xticks(range(len(shown)), labels=labels, rotation=90, fontsize=9)
     ax.set_yticks(range(len(shown)), labels=labels, fontsize=9)
     bar = ax.figure.colorbar(image, ax=ax, shrink=0.8, ticks=[-1, 0, 1])
-    bar.ax.set_yticklabels([f"interchangeable {MINUS}1", "0", "together +1"], fontsize=9)
+    bar.ax.set_yticklabels([f"apart {MINUS}1", "0", "together +1"], fontsize=9)
     bar.outline.set_visible(False)
     if len(shown) < len(names):
         title(ax, f"the {len(shown)} of {len(names)} features with the strongest links")

@@ -53,7 +53,7 @@ def begin(data: Problems, settings: HonestSettings, seed: int, run: Run, shuffle
 
 def log_penalties(predictors: FoldPredictors, settings: HonestSettings) -> Tensor:
     """The path of log-penalties, (P, G), small to large; a given penalty is a path of one."""
-    unit = penalty_unit(predictors, settings.schedule.least_unit).clamp_min(1e-6).unsqueeze(1)
+    unit = penalty_unit(predictors, settings.decisions.least_unit).clamp_min(1e-6).unsqueeze(1)
     if settings.penalty == "auto":
         return (unit * torch.tensor(settings.schedule.penalties, device=unit.device)).log()
     return torch.full_like(unit, min(max(float(settings.penalty), 1e-8), LARGEST_PENALTY)).log()

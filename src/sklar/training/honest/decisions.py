@@ -1,12 +1,11 @@
 """What rows decide that are judged by predictors that never saw them.
 
-The penalty and its unit, the threshold of the scores, which features are worth their price, and which substitutes do.
+The penalty and its unit, the threshold of the scores, and which features are worth their price.
 Here `selector` scores, `predictors` judge, and a log-penalty is given for each problem (P,).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.settings import DecisionSettings
 from sklar.training.penalty_path import PathChoice, choose_penalty
-from sklar.training.tasks import bill
 
 
 def mean_and_error(values: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -106,31 +104,6 @@ def _evidence(selector: Selector, predictors: FoldPredictors, mask: Tensor) -> T
     return (residual * (change - change.mean(1, keepdim=True))).sum(-1)
 
 
-def decide(
-    selector: Selector,
-    predictors: FoldPredictors,
-    log_penalty: Tensor,
-    settings: DecisionSettings,
-    row_sufficiency: float,
-    shows: Sequence[bool],
-) -> Decisions:
-    """All decisions, one after the other; with k there are none. Where a problem `shows` nothing, all is shut."""
-    decisions = Decisions.none(selector.alive)
-    if selector.settings.k is not None:
-        return decisions
-    idle = ~torch.tensor(list(shows), device=selector.alive.device).unsqueeze(1).expand_as(selector.alive)
-    threshold = choose_threshold(selector, predictors, log_penalty, settings, row_sufficiency)
-    decisions = decisions._replace(score_threshold=threshold)
-    if row_sufficiency > 0:
-        errors = settings.gain_errors * row_sufficiency
-        useless = find_useless(selector, predictors, log_penalty, decisions, errors, settings.stand_in)
-        decisions = decisions._replace(shut=useless)
-    if selector.settings.min_features == 0:
-        decisions = decisions._replace(shut=decisions.shut | idle)
-    substitutes = find_substitutes(selector, predictors, log_penalty, decisions, settings)
-    return decisions._replace(substitutes=substitutes)
-
-
 @torch.no_grad()
 def choose_threshold(
     selector: Selector,
@@ -201,39 +174,3 @@ def _worth(predictors: FoldPredictors, mask: Tensor, i: int, stand_ins: Tensor) 
     gains = torch.zeros_like(gets).scatter_(2, rows, gain.view_as(rows)).flatten(1)
     mean, error = mean_and_error(gains, predictors.folds.training_weight)
     return mean / error.clamp_min(1e-12)
-
-
-@torch.no_grad()
-def find_substitutes(
-    selector: Selector,
-    predictors: FoldPredictors,
-    log_penalty: Tensor,
-    decisions: Decisions,
-    settings: DecisionSettings,
-) -> Tensor:
-    """Features whose gates exclude each other, of which one is enough, unless several clearly earn their price.
-
-    Clearly: loss and price together are worse without the others, by many standard errors. bool (P, d, d).
-    """
-    accepted = torch.zeros_like(decisions.substitutes)
-    if selector.correlation is None or selector.settings.min_features > 1:
-        return accepted
-    alive = selector.alive
-    groups = selector.correlation.substitutes(settings.excluding) & alive.unsqueeze(1) & alive.unsqueeze(2)
-    itself = torch.eye(groups.shape[1], dtype=torch.bool, device=groups.device)
-    before = _paid(selector, predictors, log_penalty, decisions._replace(substitutes=accepted))
-    first = (groups | itself).to(torch.int8).argmax(2)  # of the group of each feature: (P, d)
-    for head in first[groups.any(2)].unique().tolist():
-        members = (first == head) & groups.any(2)
-        tried = members.unsqueeze(1) & members.unsqueeze(2) & ~itself
-        after = _paid(selector, predictors, log_penalty, decisions._replace(substitutes=tried))
-        more, error = mean_and_error(after - before, predictors.folds.training_weight)
-        accepted |= tried & (more <= settings.clearly_worse * error)[:, None, None]
-    return accepted
-
-
-def _paid(selector: Selector, predictors: FoldPredictors, log_penalty: Tensor, decisions: Decisions) -> Tensor:
-    """Loss and price of the training rows' masks without noise, judged out of fold: (P, F n)."""
-    mask = training_masks(selector, predictors, log_penalty, decisions)
-    price = log_penalty.exp().unsqueeze(1) * bill(mask, predictors.folds.gates.cost).flatten(1)
-    return predictors.out_of_fold_losses(mask) + price

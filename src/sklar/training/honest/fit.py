@@ -26,11 +26,13 @@ from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import spawn_seeds, threads_for
 from sklar.training.engine.team import Team
 from sklar.training.honest.beginning import Problems, begin
-from sklar.training.honest.decisions import HeldOut, decide, mean_and_error, training_masks
+from sklar.training.honest.deciding import decide
+from sklar.training.honest.decisions import HeldOut, mean_and_error, training_masks
 from sklar.training.honest.persuasion import with_spread
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.prices import Start, asked_elsewhere, train_counts, train_prices
 from sklar.training.honest.rehearsal import rehearse
+from sklar.training.honest.replacing import find_replacements
 from sklar.training.honest.result import HonestFit
 from sklar.training.honest.row_part import learn_row_part
 from sklar.training.honest.scoring import Decisions, Selector
@@ -94,6 +96,7 @@ def _trained(fit: HonestFit, problem: int, tried: list[Record]) -> Trained:
         [*tried, *fit.history[problem]],
         None if fit.priced is None else fit.priced.model(problem),
         (fit.screened.predictors.folds.fold_of_row(problem).cpu().numpy(),),
+        tuple(find_replacements(fit, problem)),
     )
 
 

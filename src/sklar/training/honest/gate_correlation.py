@@ -9,8 +9,6 @@ partners would be too, which hides what weak partners are worth.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -49,16 +47,6 @@ class GateCorrelation(nn.Module):
     def root(self) -> Tensor:
         """L_i / sqrt(|L_i|^2 + 1): R = root root^T off the diagonal: (P, d, p)."""
         return normalised_loadings(self.patterned())[0]
-
-    @torch.no_grad()
-    def substitutes(self, excluding: float) -> Tensor:
-        """Whether two features stand for each other: R < excluding, directly or in a chain: bool (P, d, d)."""
-        root = self.root()
-        itself = torch.eye(root.shape[1], dtype=torch.bool, device=root.device)
-        linked = ((root @ root.mT < excluding) | itself).to(root.dtype)
-        for _ in range(max(1, math.ceil(math.log2(root.shape[1])))):
-            linked = (linked @ linked > 0).to(root.dtype)
-        return linked.bool() & ~itself
 
     @torch.no_grad()
     def learn(self, pairs: Tensor, mixed: Tensor, share: Share = WHOLE) -> None:

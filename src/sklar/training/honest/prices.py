@@ -16,7 +16,8 @@ from torch import Tensor
 
 from sklar.model.binary_mask import decided
 from sklar.training.engine.run import Run
-from sklar.training.honest.decisions import choose_penalties, decide, loss_of_nothing, mean_and_error
+from sklar.training.honest.deciding import decide
+from sklar.training.honest.decisions import choose_penalties, loss_of_nothing, mean_and_error
 from sklar.training.honest.held_out import path_rows
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.result import HonestFit

@@ -102,7 +102,6 @@ class Schedule:
     more_penalties: int = 4
     wide_steps: int = 400  # of its training, and of a second ranker's, which is told how many features to give
     most_counts: int = 8  # numbers of features at which that ranker is compared with the fitted one
-    least_unit: float = 0.1  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
     rehearsals: tuple[tuple[int, int], ...] = ((600, 5), (1_500, 2))
     least_width: int = 16  # as many features or fewer are not screened: networks can hold them all
@@ -145,13 +144,8 @@ class Schedule:
         return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
 
 
-STEPS = (
-    "warm_steps",
-    "settle_steps",
-    "trial_steps",
-    "path_steps",
-    "final_steps",
-)  # of a fit itself; `wide_steps` are beside it
+# Of a fit itself; `wide_steps` are beside it.
+STEPS = ("warm_steps", "settle_steps", "trial_steps", "path_steps", "final_steps")
 
 
 @dataclass(frozen=True)
@@ -169,15 +163,19 @@ class ScreeningSettings:
 class DecisionSettings:
     """What rows judged out of fold decide."""
 
+    least_unit: float = 0.1  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
     # A score must exceed one of these to select. From 1.5 on scores come to rest (see `inward_only`): all are below.
     score_thresholds: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
     usual_threshold: float = 1.0  # where several lose equally little
     gain_errors: float = 2.0  # standard errors that a feature's gains must be above 0: true ones were at 3.0 and more
     stand_in: float = 0.7  # features correlated more than this can stand in for each other
-    # Standard errors by which one of several substitutes alone must be worse for several to be kept: a worthless copy
-    # came to 4 at times (regularised predictors share between copies), a needed feature is worth ten and more.
-    clearly_worse: float = 6.0
     excluding: float = -0.5  # gates of a lower correlation exclude each other
+    lost_by_substitutes: float = (
+        0.008  # that one of such features may lose, in the units of penalties: see `substitutes`
+    )
+    lost_by_a_kind: float = 0.05  # and no kind of so many rows that got several may clearly lose more than this
+    rows_of_a_kind: int = 100
+    clearly_worse: float = 3.0  # standard errors of what a kind of rows loses
     least_contested: float = 0.01  # share of rows that get both of such a pair, from which on rows have their own say
     better_by_rows: float = 2.0  # standard errors by which that must be better than one for all
     few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
@@ -259,12 +257,7 @@ class HonestSettings:
         final = Part("selector, all rows", schedule.final_steps, n_models * SELECTOR_COST)
         asked = self.penalty == "auto" if self.selector.k is None else self.selector.k > 1
         others = [Part("selector, other prices", schedule.wide_steps, n_models * SELECTOR_COST)]
-        return [
-            *rehearsals,
-            *parts(tried, n_models, ""),
-            final,
-            *(others if self.any_penalty and asked else []),
-        ]
+        return [*rehearsals, *parts(tried, n_models, ""), final, *(others if self.any_penalty and asked else [])]
 
     def steps_for(self, n_rows: int, gates: Gates) -> int:
         """The steps that a fit takes, those of each strength and split together."""

@@ -33,8 +33,9 @@ function linesAbout(columns) {
   const features = new Set(columns.map((column) => facts.columns[column].feature));
   const name = (feature) => facts.features[feature].name;
   const lines = facts.links.interchangeable
-    .filter((group) => group.some((feature) => features.has(feature)))
-    .map((group) => `${listed(group.map(name))} are interchangeable: one of them would do.`);
+    .filter((group) => group.features.filter((feature) => features.has(feature)).length === 1) // not of those selected together
+    .flatMap((group) => group.replacements.filter(([feature]) => features.has(feature)))
+    .map(([feature, by, cost]) => `${name(by)} could stand for ${name(feature)} (${cost}).`);
   for (const [a, b, r] of facts.links.pairs) {
     if (r > 0 && (features.has(a) || features.has(b))) lines.push(`${name(a)} and ${name(b)} work together.`);
   }

@@ -13,7 +13,7 @@ function tellPair(i, j) {
   if (i === j) return `${a}, with itself`;
   const r = values[i][j];
   const strong = Math.abs(r) > facts.thresholds.linked;
-  const word = strong ? (r < 0 ? "interchangeable" : "work together") : Math.abs(r) < 0.05 ? "not linked" : r < 0 ? "weakly interchangeable" : "weakly together";
+  const word = strong ? (r < 0 ? "exclude each other" : "work together") : Math.abs(r) < 0.05 ? "not linked" : r < 0 ? "weakly apart" : "weakly together";
   return `${a} and ${b}: R = ${showValue(r)}, ${word}`;
 }
 
@@ -75,7 +75,10 @@ function startMap(map, count) {
 function drawLinks() {
   const list = byId("link-list");
   const name = (feature) => facts.features[feature].name;
-  for (const group of facts.links.interchangeable) list.append(make("li", { text: `${listed(group.map(name))} are interchangeable` }));
+  for (const group of facts.links.interchangeable) {
+    const costs = group.replacements.map(([feature, by, cost]) => `${name(by)} for ${name(feature)} ${cost}`);
+    list.append(make("li", { text: `${listed(group.features.map(name))} are interchangeable: ${costs.join("; ")}` }));
+  }
   const together = facts.links.pairs.filter(([, , r]) => r > 0);
   for (const [a, b, r] of together.slice(0, MOST_TOLD)) {
     list.append(make("li", { text: `${name(a)} and ${name(b)} work together (R = ${showValue(r)})` }));
