@@ -25,6 +25,7 @@ from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.paper.experiments.honest_stack import fit_honest_stack
 from sklar.training.engine.runtime import resolve_device
+from sklar.training.engine.team import Share
 from sklar.training.honest import fit as honest
 from sklar.training.honest import selector as selector_training
 from sklar.training.honest.copula_flips import CopulaFlips
@@ -37,7 +38,7 @@ FROM_PARAMS = HonestSettings.from_params
 
 
 def masks_of_the_row(
-    mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator, k: int | None
+    mask: Tensor, alive: Tensor, bit_flips: float, generator: torch.Generator, k: int | None, share: Share
 ) -> Tensor:
     """Predictors learn from the masks drawn for the very rows they see: hiding a feature can be a message."""
     return mask * alive

@@ -251,8 +251,9 @@ def server(request, model):
 
 @says("A request can ask and change nothing")
 def test_no_address_writes(model):
-    routes = application(sklar.load(model).fitted_, Limits()).routes
-    methods = {route.path: set(route.methods) for route in routes}
+    app = application(sklar.load(model).fitted_, Limits())
+    methods = {route.path: set(route.methods) for route in app.behind.routes}
+    assert set(app.endpoints) <= {"/predict", "/select", "/explain"}
     assert {"/predict", "/select", "/explain", "/health"} <= set(methods)
     assert set().union(*methods.values()) <= {"GET", "HEAD", "POST"}
     assert {path for path, allowed in methods.items() if "POST" in allowed} == {"/predict", "/select", "/explain"}

@@ -165,7 +165,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         Which features can stand for each other, `interchangeable` says.
         """
         fitted = self._fitted
-        X = one_row(fitted, X) if len(getattr(X, "shape", (0, 0))) == 1 else X
+        X = one_row(fitted, X) if getattr(X, "shape", None) == (fitted.schema.n_columns,) else X
         return fitted.like(X, fitted.correlation(fitted.read(X)), per_row=False)
 
     def audit(

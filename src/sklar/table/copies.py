@@ -18,7 +18,7 @@ from sklar.table.sparse import by_columns, dense
 LEAST_ROWS = 10
 # Rows, evenly spread, on which columns must agree before all their rows are compared; of very wide tables the fewer.
 MOST_ROWS, FEWEST_ROWS = 5_000, 200
-BLOCK_ENTRIES = 2**24  # of the table, made dense at a time
+BLOCK_ENTRIES = 2**21  # of the table, made dense at a time
 
 
 def exact_copies(rows: Any, columns: Iterable[int]) -> list[list[int]]:

@@ -63,15 +63,6 @@ def test_joint_chooses_a_penalty_for_every_problem():
     assert stack.answers(1, X, y).selected.shape == X.shape
 
 
-def test_draws_of_one_data_set_share_a_penalty():
-    words = {**JOINT, "penalty": "auto"}
-    alone = fit_joint_stack(problems()[:1], words, CPU, seed=0)
-    both = fit_joint_stack([*problems()[:1], *problems()], words, CPU, seed=0, families=["a", "a", "b"])
-    assert both.penalties[0] == both.penalties[1]
-    assert len(both.penalties) == both.model.architecture.replicas == 3
-    assert len(alone.penalties) == 1
-
-
 @pytest.mark.parametrize("covariance", ["low-rank", "full", "independent"])
 def test_top_k(covariance):
     stack = fit_joint_stack(problems(), {**JOINT, "covariance": covariance, "n_factors": "k"}, CPU, seed=0, k=2)

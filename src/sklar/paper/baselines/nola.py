@@ -53,7 +53,7 @@ class Nola(Baseline):
         return self._decoded(self.selector_.predict(self._check_rows(X)))
 
     def _fit(self, rows: np.ndarray, target: np.ndarray) -> None:
-        params = {name: value for name, value in self.get_params(deep=False).items() if name != "task"}
+        params = {name: value for name, value in self.get_params(deep=False).items() if name not in ("task", "scale")}
         selector = CopulaSelectorClassifier if self.task_ == "classification" else CopulaSelectorRegressor
         self.selector_ = selector(covariance="independent", **params).fit(rows, target)
 

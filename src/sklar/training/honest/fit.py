@@ -135,10 +135,8 @@ def fit_honest(
         log_penalty, folds = _chosen(grid, choices), predictors.folds
         sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
         sharpest = 1 + (settings.selector.sharpest - 1) * sufficiency
-        # Along the whole path again. At one end of it alone the selector loses what it has learned: with the smallest
-        # penalty the switch blurs, with the largest weak features go.
-        path, n_rows = PenaltyRange.along(grid), folds.x.shape[2]
-        selector = train_selector(selector, predictors, path, schedule.final_steps, n_rows, run, sharpest)
+        last, n_rows = _range_of_last_training(grid, log_penalty), folds.x.shape[2]
+        selector = train_selector(selector, predictors, last, schedule.final_steps, n_rows, run, sharpest)
 
         decisions = decide(selector, predictors, log_penalty, settings.decisions, sufficiency, shows)
         row_part, decisions = learn_row_part(selector, predictors, log_penalty, decisions, settings.decisions)
@@ -166,6 +164,15 @@ def _chosen(grid: Tensor, choices: list[PathChoice | None]) -> Tensor:
     middle = grid.shape[1] // 2
     members = torch.tensor([[middle if choice is None else choice.member] for choice in choices], device=grid.device)
     return grid.gather(1, members).squeeze(1)
+
+
+def _range_of_last_training(grid: Tensor, log_penalty: Tensor) -> PenaltyRange:
+    """The whole path again, not the chosen penalty alone.
+
+    At one end of the path alone the selector loses what it has learned: with the smallest penalty the switch blurs,
+    with the largest weak features go.
+    """
+    return PenaltyRange.along(grid)
 
 
 def _records(
