@@ -79,7 +79,8 @@ from sklar import CopulaSelectorClassifier
 preparation.WIDEST = 64
 torch.set_num_threads(1)
 def run(d):
-    X, y = sparse.random_array((300, d), density=0.01, format="csr", random_state=np.random.default_rng(0)), np.arange(300) % 2
+    X = sparse.random_array((300, d), density=0.01, format="csr", random_state=np.random.default_rng(0))
+    y = np.arange(300) % 2
     model = CopulaSelectorClassifier(penalty=0.01, max_epochs=1, random_state=0).fit(X, y)
     model.select(X), model.predict(X)
 run(5_000)
