@@ -73,6 +73,6 @@ def test_a_few_rows_are_looked_at_first_and_then_all(x, monkeypatch):
 
 
 def test_sparse_tables():
-    table = sparse.random_array((200, 5), density=0.4, rng=np.random.default_rng(0)).tocsr()
+    table = sparse.random_array((200, 5), density=0.4, random_state=np.random.default_rng(0)).tocsr()
     both = sparse.hstack([table, 3 * table[:, [1]]]).tocsr()
     assert exact_copies(both, range(6)) == [[1, 5]]
