@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import sklar
@@ -121,9 +122,7 @@ def test_another_price_and_another_k(folder, tmp_path):
 @pytest.mark.parametrize("model", ["selector", "ranker"])
 def test_explain(folder, model):
     arguments = ("explain", folder / f"{model}.sklar", folder / "good.csv", "--row", "3")
-    expected = sklar.load(folder / f"{model}.sklar").explain(
-        pd.read_csv(folder / "good.csv", float_precision="round_trip").iloc[3]
-    )
+    expected = sklar.load(folder / f"{model}.sklar").explain(pl.read_csv(folder / "good.csv").row(3, named=True))
     assert run(*arguments).stdout == f"{expected}\n"
     assert json.loads(run(*arguments, "--json").stdout) == expected.to_dict()
 
