@@ -94,5 +94,10 @@ def test_what_cannot_be_a_predictor_is_refused_before_the_work(predictor, kind, 
 
 
 def test_what_can_be_is_not():
-    require_usable(make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression()), "classes", False)
-    require_usable(HistGradientBoostingRegressor(max_iter=5), "values", True)
+    """And is left as it was: not fitted."""
+    imputed = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression())
+    trees = HistGradientBoostingRegressor(max_iter=5)
+    require_usable(imputed, "classes", False)
+    require_usable(trees, "values", True)
+    assert not hasattr(imputed[-1], "coef_")
+    assert not hasattr(trees, "n_iter_")

@@ -38,8 +38,8 @@ class AcquisitionSettings:
         """What an estimator's parameters stand for."""
         own = with_defaults(params, DEFAULTS)
         width = min(512, max(128, 2 * n_features))
-        # Many values have many states: MNIST gained four points at ten pixels by four times the rows a step, as many
-        # states in more steps or more candidates a state far less.
+        # Many values have many states: MNIST gained more by four times the rows a step than by more steps or
+        # candidates a state (single fits).
         longer = max(1.0, n_rows * n_features / 1e6) ** 0.5
         settings = cls(
             k=k,
