@@ -2,17 +2,29 @@
 
     python benchmarks/dependence.py --device cuda --seeds 10
 
-For each data set and covariance: how often more than one member of a redundant group is kept for a row that needs one
-of them, whether one is, how often all are where all are needed, TPR and FDR, and the correlation of the group's gates.
-Then the paired difference of the two covariances with its 95% interval over seeds. Copies of rankers:
-`dependence_ranking.py`.
+For each data set and kind of gates: how often more than one member of a redundant group is kept for a row that needs
+one of them, whether one is, how often all are where all are needed, TPR and FDR, and the correlation of the group's
+gates. Then the paired difference of the copula to each of the others with its 95% interval over seeds.
+
+Only a copula's gates say which features exclude each other, so independent gates keep several. To tell the gates from
+the rule that keeps one of several substitutes, independent gates are also given that rule for features whose values are
+alike: as it stands for such features (`RULE`), and with the limits that only excluding gates have (`FREE_RULE`).
+
+    python benchmarks/dependence.py --device cuda --seeds 10 --arms "independent, rule" "independent, free rule"
+
+Copies of rankers: `dependence_ranking.py`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import torch
@@ -28,8 +40,44 @@ from sklar.datasets import (
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.paper.experiments.honest_stack import fit_honest_stack
 from sklar.training.engine.runtime import resolve_device
+from sklar.training.honest import deciding, substitutes
 
 N_FEATURES = 12
+COPULA, ALONE, RULE, FREE_RULE = "low-rank", "independent", "independent, rule", "independent, free rule"
+ARMS = (COPULA, ALONE, RULE, FREE_RULE)
+
+
+@dataclass(frozen=True)
+class NoCorrelation:
+    """Of gates that are independent, for a rule that asks for their correlation."""
+
+    alive: torch.Tensor  # (P, d)
+
+    def root(self) -> torch.Tensor:
+        """R = root root^T off the diagonal: (P, d, 1)."""
+        return torch.zeros_like(self.alive, dtype=torch.float32).unsqueeze(-1)
+
+
+def of_alike_values(selector: Any, *words: Any) -> torch.Tensor:
+    """`find_substitutes` of independent gates: features whose values are alike are tried."""
+    return substitutes.find_substitutes(replace(selector, correlation=NoCorrelation(selector.alive)), *words)
+
+
+def always_clear(after: Any, before: Any, folds: Any, unit: Any, clear: torch.Tensor, settings: Any) -> torch.Tensor:
+    """`costs_little` with the limits of gates that exclude each other."""
+    return LIMITS(after, before, folds, unit, torch.ones_like(clear), settings)
+
+
+LIMITS = substitutes.costs_little
+
+
+@contextmanager
+def gates_of(arm: str) -> Iterator[str]:
+    """The covariance of an arm, with its rule for substitutes."""
+    rule = of_alike_values if arm in (RULE, FREE_RULE) else deciding.find_substitutes
+    limits = always_clear if arm == FREE_RULE else LIMITS
+    with patch.object(deciding, "find_substitutes", rule), patch.object(substitutes, "costs_little", limits):
+        yield COPULA if arm == COPULA else ALONE
 
 
 def suites() -> dict:
@@ -66,23 +114,24 @@ def main() -> None:
     rows = []
     with args.out.open("a") as file:
         for first in range(0, len(tasks), stack):
-            for covariance in ("low-rank", "independent"):
-                for row in measure(tasks[first : first + stack], covariance, args.rows, device):
+            for arm in args.arms:
+                for row in measure(tasks[first : first + stack], arm, args.rows, device):
                     rows.append(row)
                     file.write(json.dumps(row) + "\n")
                     file.flush()
     print_table(rows)
 
 
-def measure(tasks: list[tuple[str, int]], covariance: str, n: int, device: torch.device) -> list[dict]:
+def measure(tasks: list[tuple[str, int]], arm: str, n: int, device: torch.device) -> list[dict]:
     makers = suites()
     data = [makers[name](n, 2 * seed) for name, seed in tasks]
-    stacked = fit_honest_stack(data, {"covariance": covariance}, device, seed=tasks[0][1])
+    with gates_of(arm) as covariance:
+        stacked = fit_honest_stack(data, {"covariance": covariance}, device, seed=tasks[0][1])
     rows = []
     for p, (name, seed) in enumerate(tasks):
         X, y, relevant, group = makers[name](n, 2 * seed + 1)
         answers = stacked.answers(p, X, y)
-        row = {"name": name, "seed": seed, "covariance": covariance, "accuracy": answers.accuracy}
+        row = {"name": name, "seed": seed, "covariance": arm, "accuracy": answers.accuracy}
         row |= {
             "tpr": true_positive_rate(relevant, answers.selected),
             "fdr": false_discovery_rate(relevant, answers.selected),
@@ -110,17 +159,20 @@ COLUMNS = ("more_than_one", "at_least_one", "all_needed", "gate_correlation", "t
 
 
 def print_table(rows: list[dict]) -> None:
-    print(f"{'':22} {'gates':12} " + " ".join(f"{column:>16}" for column in COLUMNS))
+    print(f"{'':22} {'gates':22} " + " ".join(f"{column:>16}" for column in COLUMNS))
     for name in dict.fromkeys(row["name"] for row in rows):
-        copula, alone = (columns_of(rows, name, covariance) for covariance in ("low-rank", "independent"))
-        for gates, table in (("low-rank", copula), ("independent", alone)):
-            print(f"{name:22} {gates:12} " + " ".join(f"{table[column].mean():16.2f}" for column in COLUMNS))
-        cells = [difference(copula[column] - alone[column]) for column in COLUMNS]
-        print(f"{'':22} {'difference':12} " + " ".join(f"{cell:>16}" for cell in cells))
+        found = {arm: columns_of(rows, name, arm) for arm in ARMS}
+        found = {arm: table for arm, table in found.items() if len(table["tpr"])}
+        for arm, table in found.items():
+            print(f"{name:22} {arm:22} " + " ".join(f"{table[column].mean():16.2f}" for column in COLUMNS))
+        for arm, table in found.items():
+            if arm != COPULA and COPULA in found:
+                cells = [difference(found[COPULA][column] - table[column]) for column in COLUMNS]
+                print(f"{'copula, difference to':>22} {arm:22} " + " ".join(f"{cell:>16}" for cell in cells))
 
 
-def columns_of(rows: list[dict], name: str, covariance: str) -> dict[str, np.ndarray]:
-    mine = [row for row in rows if (row["name"], row["covariance"]) == (name, covariance)]
+def columns_of(rows: list[dict], name: str, arm: str) -> dict[str, np.ndarray]:
+    mine = [row for row in rows if (row["name"], row["covariance"]) == (name, arm)]
     return {column: np.array([row.get(column, np.nan) for row in mine]) for column in COLUMNS}
 
 
@@ -138,6 +190,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--names", nargs="+", default=list(suites()), choices=list(suites()), metavar="NAME")
+    parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS, metavar="GATES", help=", ".join(ARMS))
     parser.add_argument("--stack", type=int, default=0, help="data sets side by side; 0: all on a GPU, one on a CPU")
     parser.add_argument("--out", type=Path, default=Path("results/dependence.jsonl"))
     parser.add_argument("--quick", action="store_true", help="one tiny pair of fits, to see that it runs")
