@@ -29,7 +29,7 @@ SIZE = 10  # features of a block
 CORRELATION = 0.8
 COVARIANCES = ("low-rank", "block", "full", "independent")
 # Of joint training, whose penalty is not chosen: one that selects on 200 features.
-JOINT = {"penalty": 0.05, "max_epochs": 50}
+JOINT = {"penalty": 0.05, "max_epochs": 50, "mask": "rounded"}
 
 
 def blocks(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
