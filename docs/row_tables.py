@@ -21,6 +21,7 @@ from sklar.paper.experiments.results import published
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import fidelity  # noqa: E402
 import joint_ablation  # noqa: E402
 import rival_tables  # noqa: E402
 
@@ -216,6 +217,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "Fashion-MNIST": lambda: images("fashion-mnist", "Fashion-MNIST"),
     "ISOLET": lambda: images("isolet", "ISOLET"),
     "joint training, one choice changed": lambda: joint_ablation.table(rows_of("joint-ablation")),
+    "fidelity": lambda: fidelity.table(rows_of("fidelity")),
     "rivals, 11 features": lambda: rivals(11, cost=False),
     "rivals, 11 features, cost": lambda: rivals(11, cost=True),
     "rivals, 100 features": lambda: rivals(100, cost=False),

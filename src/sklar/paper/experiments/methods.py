@@ -164,6 +164,8 @@ OURS_IMAGES = Method(
 # GDFS and DIME at their authors' settings but for the rows of a step, 512 instead of 128: a GPU needs as long for both.
 # The number of steps at most is that of about 100 epochs of MNIST; the authors' runs took about 200.
 PIXELS_IN_BATCHES = params(scale=False, batch_size=512, warmup=4000, iterations=10_000)
+# An epoch of ISOLET is a tenth of one of MNIST: as many steps without a better held-out loss as there.
+ISOLET_PATIENCE = ("isolet", params(patience=50))
 IMAGE_BASELINES = (
     Method("stg", "STG", "baseline", params(scale=False, penalty="auto"), QUICK_STEPS),
     Method("cae", "CAE", "baseline", params(scale=False, tries=2), params(iterations=50, batch_size=100, tries=1)),
@@ -178,6 +180,7 @@ IMAGE_BASELINES = (
         "baseline",
         PIXELS_IN_BATCHES,
         params(policy_hidden=64, predictor_hidden=64, warmup=30, iterations=10, batch_size=100),
+        special=(ISOLET_PATIENCE,),
     ),
     Method(
         "dime",
@@ -185,6 +188,7 @@ IMAGE_BASELINES = (
         "baseline",
         PIXELS_IN_BATCHES,
         params(hidden=64, warmup=30, iterations=10, batch_size=100),
+        special=(ISOLET_PATIENCE,),
     ),
 )
 # Most rows that the baselines without a GPU learn from; their rankings of pixels change little beyond.
