@@ -25,6 +25,7 @@ from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.paper.baselines import REGISTRY
 from sklar.paper.data import load_images
 from sklar.paper.experiments.environment import commit
+from sklar.paper.experiments.methods import TABNET
 from sklar.paper.experiments.results import published
 from sklar.paper.experiments.specs import spec_of
 from sklar.paper.experiments.synthetic import NEEDS_K, K
@@ -32,23 +33,6 @@ from sklar.paper.experiments.synthetic import NEEDS_K, K
 N_ROWS = 10_000
 # AUC on Syn1-6, table 1 of TabNet's paper.
 TABNET_AUC = dict(zip(SYNTHETIC_NAMES, (0.682, 0.892, 0.897, 0.776, 0.789, 0.878), strict=True))
-# From the appendix of its arXiv version, but for the ghost batches of 100 and the falling learning rate.
-TABNET_PARAMS = {
-    name: {
-        "width": 16,
-        "batch_size": 3000,
-        "iterations": 4000,
-        "sparsity": price,
-        "n_steps": steps,
-        "relaxation": gamma,
-    }
-    for names, price, steps, gamma in (
-        (("syn1",), 0.02, 4, 2.0),
-        (("syn2", "syn3"), 0.01, 4, 2.0),
-        (("syn4", "syn5", "syn6"), 0.005, 5, 1.5),
-    )
-    for name in names
-}
 OF_INVASE = "INVASE's paper, table 1"
 K_OF_INVASE = {**K, "syn2": 4}  # x3..x6 there
 
@@ -83,7 +67,8 @@ def _on_synthetic(method: str, name: str, options: argparse.Namespace) -> tuple[
     train, test = (
         make_synthetic(name, rows, variant="invase", random_state=2 * options.seed + part) for part in (0, 1)
     )
-    known = TABNET_PARAMS[name] if method == "tabnet" else spec_of("table-11d").method(method).params_for(False, name)
+    method_of_paper = TABNET if method == "tabnet" else spec_of("table-11d").method(method)
+    known = method_of_paper.params_for(False, name)
     given_k = {"k": K_OF_INVASE[name]} if method in NEEDS_K else {}
     return (_fit(method, *train[:2], options, **known, **given_k), *test)
 
