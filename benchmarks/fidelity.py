@@ -137,7 +137,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         mine = [row for row in rows if (row["method"], row["case"]) == (method, case)]
         of_metric = {metric: [row for row in mine if row["metric"] == metric] for metric in _names(mine, "metric")}
         printed, ours = (
-            "/".join(_text(float(np.mean([row[what] for row in some]))) for some in of_metric.values())
+            "/".join(_text(metric, float(np.mean([row[what] for row in some]))) for metric, some in of_metric.items())
             for what in ("printed", "value")
         )
         seeds = len(_names(mine, "seed"))
@@ -150,9 +150,9 @@ def _names(rows: list[dict[str, Any]], field: str) -> list[Any]:
     return list(dict.fromkeys(row[field] for row in rows))
 
 
-def _text(value: float) -> str:
+def _text(metric: str, value: float) -> str:
     """Shares with three decimals, percent with one."""
-    return f"{value:.3f}" if 0 < value < 1 else f"{value:.1f}"
+    return f"{value:.3f}" if metric in ("AUC", "R2") else f"{value:.1f}"
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
