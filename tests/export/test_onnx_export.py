@@ -81,6 +81,21 @@ def test_of_features_that_stand_for_each_other_the_best_is_kept(tmp_path):
     assert assert_same_answers(model, tmp_path).sum() < before
 
 
+def test_a_ranker_gives_one_of_each_group_a_place(tmp_path):
+    X, value = toy_rows(100, 6)
+    model = quick(sklar.CopulaRankerClassifier, objective="honest", k=3).fit(X, value > 0)
+    before = assert_same_answers(model, tmp_path)
+    model.fitted_.network.substitutes[:2, :2] = True
+    model.fitted_.network.substitutes[2:4, 2:4] = True
+    model.fitted_.network.substitutes.fill_diagonal_(False)
+    model.fitted_ = replace(model.fitted_)
+    after = assert_same_answers(model, tmp_path)
+    assert (before[:, :2].all(axis=1) | before[:, 2:4].all(axis=1)).any()
+    assert not (after[:, :2].all(axis=1) | after[:, 2:4].all(axis=1)).any()
+    assert (after.sum(axis=1) == 3).all()
+    np.testing.assert_array_equal(np.sort(model.rank(X)), np.argwhere(model.select(X))[:, 1].reshape(-1, 3))
+
+
 def give_row_part(estimator):
     """Let the rows of a fitted honest selector decide which of its features exclude each other."""
     old = estimator.fitted_.network

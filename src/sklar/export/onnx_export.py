@@ -33,6 +33,7 @@ from sklar.atomic import replace_file
 from sklar.export.onnx_graph import Graph
 from sklar.fitted import FittedModel
 from sklar.model.acquisition_model import AcquisitionModel
+from sklar.model.binary_mask import FAR_BELOW
 from sklar.model.ensemble import SHUT, EnsembleModel
 from sklar.model.honest_model import HonestModel
 from sklar.model.row_factors import EXCLUDING
@@ -138,25 +139,29 @@ def _vote(graph: Graph, member: GateModel, x: str) -> str:
 
 def _decided(graph: Graph, model: GateModel, scores: str) -> str:
     """The mask without noise: bool (1, n, w)."""
+    groups = getattr(model, "substitutes", None)
     if model.architecture.k is not None:
+        if groups is not None and groups.any():
+            beaten = _beaten(graph, None, scores, groups.cpu().numpy())
+            scores = graph("Where", beaten, graph("Sub", scores, graph.constant(FAR_BELOW)), scores)
         top = graph("TopK", scores, graph.whole(model.architecture.k), take=1, of=2, axis=-1)
         ones = graph("ConstantOfShape", graph("Shape", top), value=_filled(1.0))
         zeros = graph("ConstantOfShape", graph("Shape", scores), value=_filled(0.0))
         return graph.cast(graph("ScatterElements", zeros, top, ones, axis=-1), TensorProto.BOOL)
     mask = graph("Greater", scores, graph.constant(0.0))
-    groups = getattr(model, "substitutes", None)
     if groups is None or not groups.any():
         return mask
     return graph("And", mask, graph("Not", _beaten(graph, mask, scores, groups.cpu().numpy())))
 
 
-def _beaten(graph: Graph, mask: str, scores: str, groups: np.ndarray) -> str:
-    """Whether a selected feature of the same group has a higher score (see `best_of_groups`): bool (1, n, w)."""
+def _beaten(graph: Graph, mask: str | None, scores: str, groups: np.ndarray) -> str:
+    """Whether a selected (or any) feature of the same group has a higher score (see `best_of_groups`): (1, n, w)."""
     members = np.flatnonzero(groups.any(axis=0))
     own = graph.take(scores, members)  # (1, n, m)
     higher = graph("Greater", graph("Unsqueeze", own, graph.whole(2)), graph("Unsqueeze", own, graph.whole(3)))
-    shown = graph("Unsqueeze", graph.take(mask, members), graph.whole(2))
-    rivals = graph("And", shown, graph.constant(groups[np.ix_(members, members)], np.bool_))
+    rivals = graph.constant(groups[np.ix_(members, members)], np.bool_)
+    if mask is not None:
+        rivals = graph("And", graph("Unsqueeze", graph.take(mask, members), graph.whole(2)), rivals)
     beats = graph.cast(graph("And", higher, rivals), TensorProto.DOUBLE)  # (1, n, m, m)
     lost = graph("ReduceMax", beats, graph.whole(3), keepdims=0)
     return graph.cast(graph.spread(lost, members, len(groups), 0.0), TensorProto.BOOL)

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from sklar.model.honest_model import HonestModel, mean_output
 from sklar.model.networks import Choice
+from sklar.model.order import dealt
 from sklar.model.selection import Architecture, GateModel, SelectionModel
-from sklar.model.topk_mask import places
+from sklar.model.topk_mask import places, ranking
 
 SHUT = -30.0  # the score of a feature that a member does not read
 
@@ -106,9 +107,19 @@ class EnsembleModel(GateModel):
         """The share of members that select each feature: (1, n, w)."""
         return torch.stack([self.decide(scores).double() for scores in self._member_scores(x)]).mean(0)
 
+    def ordered(self, x: Tensor) -> Tensor:
+        """See `GateModel.ordered`; a ranker's features are in the order of their mean places."""
+        scores, k = self.scores(x), self.architecture.k
+        if k is None:
+            return scores
+        chosen = ranking(scores, k)
+        place = self.places(x).to(scores.dtype).mean(0, keepdim=True).gather(-1, chosen)
+        return dealt(scores, chosen.gather(-1, place.argsort(dim=-1, stable=True)))
+
     def places(self, x: Tensor) -> Tensor:
         """The place that each member gives each feature, 1 the best: (M, n, w)."""
-        return torch.cat([places(scores) for scores in self._member_scores(x)])
+        each = (self._widened(member.ordered(x[..., inputs]), i) for i, (member, inputs) in enumerate(self._readers()))
+        return torch.cat([places(scores) for scores in each])
 
     def gates(self, x: Tensor) -> EnsembleChoice:  # type: ignore[override]
         """Everything that the members say."""

@@ -74,7 +74,7 @@ class FewRows:
         scores = self.scores(x)
         if self.is_simple:
             return scores > 0
-        return self.model.decide(torch.from_numpy(scores).unsqueeze(0))[0].numpy()
+        return self.model.decide(self.model.one_of_each(torch.from_numpy(scores).unsqueeze(0)))[0].numpy()
 
     def output(self, x: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """The mean of the fold predictors from the features shown: (n, out)."""

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sklar.model.binary_mask import decided
+from sklar.model.binary_mask import after_the_best, decided
 from sklar.training.engine.run import Run
 from sklar.training.honest.deciding import decide
 from sklar.training.honest.decisions import choose_penalties, loss_of_nothing, mean_and_error
@@ -92,7 +92,7 @@ def train_counts(fit: HonestFit, settings: HonestSettings, run: Run) -> HonestFi
 @torch.no_grad()
 def _count_paths(fit: HonestFit, told: HonestFit, most: int) -> list[PenaltyPath]:
     """Losses of training rows judged out of fold, of up to so many counts: `loss` of what was told the count, and
-    `prefix_loss` of the first features of the fitted ranking, which is the better one for counts close to its k.
+    `prefix_loss` of the features of the largest fitted scores, which is the better one for counts close to its k.
     """
     k, least = fit.selector.settings.k or 1, least_count(fit.selector)
     counts = np.unique(np.geomspace(least, k, most).round().astype(int)).tolist()
@@ -109,7 +109,8 @@ def _out_of_fold(fit: HonestFit, count: int, told: int) -> Tensor:
     selector, predictors = fit.selector, fit.screened.predictors
     (x, _), weight = predictors.folds.training, predictors.folds.training_weight
     log_penalty = selector.log_penalty_centre + math.log(told / (selector.settings.k or 1))
-    mask = decided(selector.scores(x.flatten(1, 2), log_penalty), count).to(x.dtype)
+    scores = after_the_best(selector.scores(x.flatten(1, 2), log_penalty), fit.decisions.substitutes)
+    mask = decided(scores, count).to(x.dtype)
     return mean_and_error(predictors.out_of_fold_losses(mask.view(*x.shape[:3], -1)), weight)[0]
 
 
