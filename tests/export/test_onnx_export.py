@@ -96,6 +96,24 @@ def test_a_ranker_gives_one_of_each_group_a_place(tmp_path):
     np.testing.assert_array_equal(np.sort(model.rank(X)), np.argwhere(model.select(X))[:, 1].reshape(-1, 3))
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_beginning_of_a_ranking(grouped, tmp_path):
+    X, value = toy_rows(200, 9)
+    model = quick(sklar.CopulaRankerRegressor, objective="honest", k=6, max_epochs=4).fit(X, value)
+    if grouped:
+        model.fitted_.network.substitutes[:3, :3] = True
+        model.fitted_.network.substitutes.fill_diagonal_(False)
+    model.fitted_ = replace(model.fitted_, priced=None)  # so that the fitted ranking answers
+    for k in (1, 2, 4, 5):
+        path = tmp_path / f"{k}.onnx"
+        model.to_onnx(path, k=k)
+        (mask,) = onnxruntime.InferenceSession(path).run(["mask"], {"X": X.astype(np.float32)})
+        np.testing.assert_array_equal(mask, model.select(X.astype(np.float32), k=k))
+        expected = np.zeros(X.shape, dtype=bool)
+        np.put_along_axis(expected, model.rank(X.astype(np.float32))[:, :k], True, axis=1)
+        np.testing.assert_array_equal(mask, expected)
+
+
 def give_row_part(estimator):
     """Let the rows of a fitted honest selector decide which of its features exclude each other."""
     old = estimator.fitted_.network

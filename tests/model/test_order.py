@@ -55,14 +55,19 @@ def test_a_ranker_orders_its_features_as_one_told_each_number_would():
         left = ranked[:, place:]
 
 
-def test_fewer_features_are_in_the_order_of_their_own_numbers():
-    model, x = model_with(4)
-    few = model.with_k(2)
-    ranked = ranking(few.ordered(x), 2)
-    assert torch.equal(few.mask(x), torch.zeros(1, 40, 5).scatter(-1, ranked, 1.0).bool())
-    alone = few.order(x, 2)
-    assert [count for count, _ in alone] == [1]
-    worth = alone[0][1].gather(-1, ranked)
+def test_fewer_features_are_the_beginning_or_those_of_a_ranker_told_so():
+    model, x = model_with(4, any_penalty=True)
+    model.penalty_weight.normal_(generator=seeded(3))
+    whole, few = ranking(model.ordered(x), 4), model.with_k(2)
+    assert torch.equal(ranking(few.ordered(x), 2), whole[..., :2])
+    assert torch.equal(few.mask(x), torch.zeros(1, 40, 5).scatter(-1, whole[..., :2], 1.0).bool())
+    told = model.with_k(2, told=True)
+    assert not told.is_prefix
+    assert torch.equal(told.scores(x), model.at_penalty(math.log(2 / 4)).scores(x))
+    ranked = ranking(told.ordered(x), 2)
+    assert torch.equal(told.mask(x), torch.zeros(1, 40, 5).scatter(-1, ranked, 1.0).bool())
+    (alone,) = (scores for count, scores in told.order(x, 2) if count == 1)
+    worth = alone.gather(-1, ranked)
     assert (worth[..., 0] >= worth[..., 1]).all()
 
 

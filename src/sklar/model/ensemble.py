@@ -16,9 +16,8 @@ from torch import Tensor, nn
 
 from sklar.model.honest_model import HonestModel, mean_output
 from sklar.model.networks import Choice
-from sklar.model.order import dealt
 from sklar.model.selection import Architecture, GateModel, SelectionModel
-from sklar.model.topk_mask import places, ranking
+from sklar.model.topk_mask import places
 
 SHUT = -30.0  # the score of a feature that a member does not read
 
@@ -107,19 +106,9 @@ class EnsembleModel(GateModel):
         """The share of members that select each feature: (1, n, w)."""
         return torch.stack([self.decide(scores).double() for scores in self._member_scores(x)]).mean(0)
 
-    def ordered(self, x: Tensor) -> Tensor:
-        """See `GateModel.ordered`; a ranker's features are in the order of their mean places."""
-        scores, k = self.scores(x), self.architecture.k
-        if k is None:
-            return scores
-        chosen = ranking(scores, k)
-        place = self.places(x).to(scores.dtype).mean(0, keepdim=True).gather(-1, chosen)
-        return dealt(scores, chosen.gather(-1, place.argsort(dim=-1, stable=True)))
-
     def places(self, x: Tensor) -> Tensor:
         """The place that each member gives each feature, 1 the best: (M, n, w)."""
-        each = (self._widened(member.ordered(x[..., inputs]), i) for i, (member, inputs) in enumerate(self._readers()))
-        return torch.cat([places(scores) for scores in each])
+        return torch.cat([places(scores) for scores in self._member_scores(x)])
 
     def gates(self, x: Tensor) -> EnsembleChoice:  # type: ignore[override]
         """Everything that the members say."""
@@ -153,9 +142,9 @@ class EnsembleModel(GateModel):
         """Every member without its rows' part."""
         return self._with_members([member.shared() for member in self._models()])
 
-    def with_k(self, k: int) -> EnsembleModel:
+    def with_k(self, k: int, told: bool = False) -> EnsembleModel:
         """Every member with another number of features per row."""
-        return self._with_members([member.with_k(k) for member in self._models()], k=k)
+        return self._with_members([member.with_k(k, told) for member in self._models()], k=k)
 
     def _with_members(self, members: list[GateModel], **changed: Any) -> EnsembleModel:
         other = copy.copy(self)
@@ -188,7 +177,7 @@ class EnsembleModel(GateModel):
 
     def _member_scores(self, x: Tensor) -> list[Tensor]:
         return [
-            self._widened(_as_decided(member, member.scores(x[..., inputs])), i)
+            self._widened(_as_decided(member, member.ordered(x[..., inputs])), i)
             for i, (member, inputs) in enumerate(self._readers())
         ]
 

@@ -57,7 +57,9 @@ class FewRows:
     @classmethod
     def of(cls, model: object) -> FewRows | None:
         """Of a model that numpy can be asked instead of; None of any other."""
-        if type(model) is not HonestModel or model.architecture.activation != "relu" or model.architecture.row_hidden:
+        if type(model) is not HonestModel or model.architecture.activation != "relu":
+            return None
+        if model.architecture.row_hidden or model.is_prefix:
             return None
         return cls(model) if next(model.parameters()).device.type == "cpu" else None
 

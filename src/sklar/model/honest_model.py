@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -30,7 +30,7 @@ class HonestArchitecture(Architecture):
     n_folds: int = 4
     any_penalty: bool = False  # the selector was trained along a path of penalties, and can be asked at others
     row_hidden: int = 0  # hidden units of the row's part of the correlation; 0: all rows share one
-    order_k: int = 0  # the most features that a ranker's order is known for; 0: scores are their order
+    order_k: int = 0  # how many features of the largest scores are put in another order (see `order`)
 
 
 class HonestModel(GateModel):
@@ -87,7 +87,7 @@ class HonestModel(GateModel):
 
     def ordered(self, x: Tensor) -> Tensor:
         """See `GateModel.ordered`; the order is that of a ranker told 1, 2, ... features (see `order`)."""
-        scores, k = self.scores(x), self.architecture.k or 0
+        scores, k = self.scores(x), self.architecture.order_k
         if self.order is None:
             return scores
         told = [(count, self.one_of_each(self._settled(at_count))) for count, at_count in self.order(x, k)]
@@ -116,6 +116,25 @@ class HonestModel(GateModel):
         if self.architecture.k is not None or not self.substitutes.any():
             return mask
         return best_of_groups(mask, scores, self.substitutes)
+
+    def mask(self, x: Tensor) -> Tensor:
+        """See `GateModel.mask`; order matters where fewer features are shown than are in order."""
+        return self.decide(self.ordered(x) if self.is_prefix else self.scores(x))
+
+    @property
+    def is_prefix(self) -> bool:
+        """Whether rows get the first features of a longer ranking."""
+        return self.architecture.order_k > (self.architecture.k or 0)
+
+    def with_k(self, k: int, told: bool = False) -> HonestModel:
+        """See `GateModel.with_k`."""
+        if not told:
+            other = copy.copy(self)
+            other.architecture = replace(self.architecture, k=k)
+            return other
+        other = self.at_penalty(math.log(k / (self.architecture.k or k)))
+        other.architecture = replace(self.architecture, k=k, order_k=k)
+        return other
 
     def at_penalty(self, log_factor: float) -> HonestModel:
         """The model at another penalty, whose logarithm is so much larger: the penalty is one input of ChoiceNet."""

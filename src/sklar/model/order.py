@@ -42,13 +42,16 @@ class Order(nn.Module):
         self.told: Tensor  # weight of the input that is told the number, (1, 1, h)
         self.register_buffer("told", torch.zeros(1, 1, choice.first.weight.shape[-1]))
 
+    def shift(self, count: int) -> Tensor:
+        """What being told a number of features adds to the first layer: (1, 1, h)."""
+        return PENALTY_SCALE * math.log(count / self.k) * self.told
+
     def forward(self, x: Tensor, k: int) -> list[tuple[int, Tensor]]:
         """The numbers below k, each with the scores of rows (1, n, D) at it, (1, n, d)."""
         net, first = self.choice, self.choice.first(x)
         found = []
         for count in told_counts(self.least, k):
-            shift = PENALTY_SCALE * math.log(count / self.k)
-            hidden = net.activation(net.second(net.activation(first + shift * self.told)))
+            hidden = net.activation(net.second(net.activation(first + self.shift(count))))
             found.append((count, net.scores(hidden)))
         return found
 

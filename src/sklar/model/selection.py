@@ -111,7 +111,7 @@ class GateModel(nn.Module):
         return self.scores(x)
 
     def ordered(self, x: Tensor) -> Tensor:
-        """The scores, of a ranker with those of its k features dealt by their order: (1, n, d)."""
+        """The scores, with those of a ranker's features dealt by their order: (1, n, d)."""
         return self.scores(x)
 
     def shared(self) -> GateModel:
@@ -164,8 +164,8 @@ class GateModel(nn.Module):
         """The model at another penalty, whose logarithm is so much larger; most know one alone."""
         raise NotImplementedError
 
-    def with_k(self, k: int) -> GateModel:
-        """The same weights with another number of features per row: the best k of the ranking."""
+    def with_k(self, k: int, told: bool = False) -> GateModel:
+        """Another number of features per row: the first k of the ranking, or as one `told` k ranks them."""
         other = copy.deepcopy(self)
         other.architecture = replace(self.architecture, k=k)
         return other
