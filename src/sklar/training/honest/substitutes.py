@@ -9,7 +9,6 @@ and Adult's marital-status and relationship lose, and what two of abalone's weig
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -42,15 +41,16 @@ def find_substitutes(
     Pairs whose gates exclude each other, or whose values are alike, are tried, the closest first. Each joins two
     groups, of which a row then gets one feature where it got one of each. Of three copies no two gates can have a
     correlation below -1/2, so that gates alone do not tell. With k, a row gets the next best feature instead, and
-    nothing may be lost.
+    must be clearly better off with it.
     """
     accepted = torch.zeros_like(decisions.substitutes)
     if selector.correlation is None or selector.settings.min_features > 1:
         return accepted
     linked, unit = _Links.of(selector, predictors, settings), penalty_unit(predictors, settings.least_unit)
-    counted, price = selector.settings.k is not None, log_penalty.exp()
+    counted, price, errors = selector.settings.k is not None, log_penalty.exp(), 1.0
     if counted:
-        price, settings = torch.zeros_like(price), replace(settings, lost_by_substitutes=0.0)
+        price, errors = torch.zeros_like(price), settings.better_by_next
+        linked = linked._replace(clear=torch.zeros_like(linked.clear))
 
     def judged(substitutes: Tensor) -> Judged:
         mask = training_masks(selector, predictors, log_penalty, decisions._replace(substitutes=substitutes))
@@ -60,7 +60,7 @@ def find_substitutes(
     for i, j in linked.pairs(before.mask, only_together=counted):
         tried = joined(accepted, i, j)
         after = judged(tried)
-        does = costs_little(after, before, predictors.folds, unit, linked.clear[:, i, j], settings)
+        does = costs_little(after, before, predictors.folds, unit, linked.clear[:, i, j], settings, errors)
         accepted = torch.where((does & linked.any[:, i, j])[:, None, None], tried, accepted)
         if bool(does.any()):
             before = judged(accepted)
@@ -122,17 +122,23 @@ class Judged(NamedTuple):
 
 
 def costs_little(
-    after: Judged, before: Judged, folds: Folds, unit: Tensor, clear: Tensor, settings: DecisionSettings
+    after: Judged,
+    before: Judged,
+    folds: Folds,
+    unit: Tensor,
+    clear: Tensor,
+    settings: DecisionSettings,
+    errors: float = 1.0,
 ) -> Tensor:
     """Whether rows lose less than they save by masks that show less, and no kind of rows clearly loses: bool (P,).
 
     Where it is `clear` (P,) that features are substitutes, a share of the unit (P,) may be lost; else nothing may be,
-    by one standard error.
+    by one or more standard `errors`.
     """
     lost, saved = after.losses - before.losses, before.price - after.price
     mean, error = mean_and_error(lost, folds.training_weight)
     most = torch.maximum(saved.mean(1), settings.lost_by_substitutes * unit)
-    fine = torch.where(clear, mean <= most, mean + error <= saved.mean(1))
+    fine = torch.where(clear, mean <= most, mean + errors * error <= saved.mean(1))
     for p in fine.nonzero().flatten().tolist():
         where = (after.mask[p] != before.mask[p]).flatten(0, 1).any(-1)
         allowed = torch.maximum(saved[p][where], settings.lost_by_a_kind * unit[p])
