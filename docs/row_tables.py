@@ -21,6 +21,7 @@ from sklar.paper.experiments.results import published
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import one_fit  # noqa: E402
 import rival_tables  # noqa: E402
 
 PAGES = ("README.md", "docs/method.md", "docs/results.md", "docs/reproduction.md", "docs/baselines.md")
@@ -177,6 +178,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "MNIST": lambda: images("mnist", "MNIST"),
     "Fashion-MNIST": lambda: images("fashion-mnist", "Fashion-MNIST"),
     "ISOLET": lambda: images("isolet", "ISOLET"),
+    "one fit": lambda: one_fit.table(rows_of("one-fit")),
     "rivals, 11 features": lambda: rivals(11, cost=False),
     "rivals, 11 features, cost": lambda: rivals(11, cost=True),
     "rivals, 100 features": lambda: rivals(100, cost=False),
