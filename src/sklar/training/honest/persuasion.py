@@ -44,6 +44,12 @@ class Shown(NamedTuple):
     y: Tensor  # (P F, n)
     mask: Tensor  # (P F, n, d)
 
+    def mixed_with(self, others: Shown, pick: Tensor) -> Shown:
+        """The same rows but for those that `pick` names, whose places the others take."""
+        x, y, mask = (other.view_as(own) for own, other in zip(self, others, strict=True))
+        each = pick.unsqueeze(-1)
+        return Shown(torch.where(each, x, self.x), torch.where(pick, y, self.y), torch.where(each, mask, self.mask))
+
 
 class PersuasionPrice:
     """The weights of P problems (P,), as they are moved step by step, and the loss that they make."""

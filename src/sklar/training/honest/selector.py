@@ -26,20 +26,8 @@ from sklar.training.honest.flips import exact_gains, inward_only
 from sklar.training.honest.group_lasso import shrink_inputs
 from sklar.training.honest.persuasion import PersuasionPrice, Shown
 from sklar.training.honest.predictors import FoldPredictors, teaching_masks
-from sklar.training.honest.scoring import Selector
+from sklar.training.honest.scoring import PenaltyRange, Selector
 from sklar.training.penalty_path import HIGHEST_PRICE
-
-
-class PenaltyRange(NamedTuple):
-    """Log-penalties to learn, uniform between two."""
-
-    low: Tensor  # (P,)
-    high: Tensor
-
-    @classmethod
-    def along(cls, grid: Tensor) -> PenaltyRange:
-        """From the least to the largest of a path of log-penalties (P, G)."""
-        return cls(grid[:, 0], grid[:, -1])
 
 
 def train_selector(
@@ -138,9 +126,7 @@ class SelectorTraining:
         """One step of selector, correlation and predictors."""
         x, y = self.predictors.batch(self.n_first)
         drawn = self.draw(x, y)
-        teaching = self.start_teaching(
-            self.lesson(Shown(x, y, drawn.trial.draw.mask.view(*x.shape[:3], -1)), drawn.held_out)
-        )
+        teaching = self.start_teaching(self.lesson(x, y, drawn))
         pairs = None
         with torch.no_grad():
             if drawn.features is None:
@@ -215,15 +201,13 @@ class SelectorTraining:
         scores = average.scores(x.flatten(1, 2), log_penalty).view(x.shape[0] * x.shape[1], x.shape[2], -1)
         return Shown(x.flatten(0, 1), y.flatten(0, 1), decided(scores, k).to(x.dtype))
 
-    def lesson(self, drawn: Shown, held_out: Shown | None) -> Shown:
-        """What the predictors learn from: of rows drawn (P, F, b, ...), some give way to rows that are held out."""
-        if held_out is None or not self.teaches_held_out:
-            return drawn
+    def lesson(self, x: Tensor, y: Tensor, drawn: Drawn) -> Shown:
+        """What the predictors learn from: rows (P, F, b, ...) with their draws, and their share of the held-out rows."""
+        shown = Shown(x, y, drawn.trial.draw.mask.view(*x.shape[:3], -1))
+        if drawn.held_out is None or not self.teaches_held_out:
+            return shown
         share = 1 - self.folds.n_train / self.folds.x.shape[2]
-        pick = self.share.rand(drawn.y.shape, 2, self.generator) < share
-        x, y, mask = (other.view_as(own) for own, other in zip(drawn, held_out, strict=True))
-        each = pick.unsqueeze(-1)
-        return Shown(torch.where(each, x, drawn.x), torch.where(pick, y, drawn.y), torch.where(each, mask, drawn.mask))
+        return shown.mixed_with(drawn.held_out, self.share.rand(y.shape, 2, self.generator) < share)
 
     def start_teaching(self, lesson: Shown) -> Handle[None]:
         """Let the predictors learn, while the step goes on, from masks made of those of rows (P, F, b, ...)."""
