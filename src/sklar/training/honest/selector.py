@@ -202,7 +202,7 @@ class SelectorTraining:
         return Shown(x.flatten(0, 1), y.flatten(0, 1), decided(scores, k).to(x.dtype))
 
     def lesson(self, x: Tensor, y: Tensor, drawn: Drawn) -> Shown:
-        """What the predictors learn from: rows (P, F, b, ...) with their draws, and their share of the held-out rows."""
+        """What the predictors learn from: rows (P, F, b, ...) with their draws, and a share of the held-out rows."""
         shown = Shown(x, y, drawn.trial.draw.mask.view(*x.shape[:3], -1))
         if drawn.held_out is None or not self.teaches_held_out:
             return shown
