@@ -25,8 +25,8 @@ import dependence  # noqa: E402
 import dependence_blocks  # noqa: E402
 import dependence_ranking  # noqa: E402
 import dependence_tables  # noqa: E402
-import ranking_order  # noqa: E402
 import one_fit  # noqa: E402
+import ranking_order  # noqa: E402
 import rival_tables  # noqa: E402
 
 PAGES = ("README.md", "docs/method.md", "docs/results.md", "docs/reproduction.md", "docs/baselines.md")
