@@ -1,24 +1,23 @@
 """What the copula buys: redundant copies dropped, nothing lost elsewhere; the difference to independent gates.
 
     python benchmarks/dependence.py --device cuda --seeds 10
+    python benchmarks/dependence.py --device cpu --seeds 10 --jobs 16
 
 For each data set and kind of gates: how often more than one member of a redundant group is kept for a row that needs
 one of them, whether one is, how often all are where all are needed, TPR and FDR, and the correlation of the group's
-gates. Then the paired difference of the copula to each of the others with its 95% interval over seeds.
+gates. Then the paired difference of the copula to independent gates with its 95% interval over seeds.
 
 Only a copula's gates say which features exclude each other, so independent gates keep several. To tell the gates from
 the rule that keeps one of several substitutes, independent gates are also given that rule for features whose values are
 alike: as it stands for such features (`RULE`), and with the limits that only excluding gates have (`FREE_RULE`).
 
-    python benchmarks/dependence.py --device cuda --seeds 10 --arms "independent, rule" "independent, free rule"
-
-Copies of rankers: `dependence_ranking.py`.
+Copies of rankers: `dependence_ranking.py`. Rows go to --out; those that are there are not measured again, so take
+another file for another version.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from unittest.mock import patch
 
 import numpy as np
 import torch
+from rows import collect, known
 from scipy.stats import t as student
 
 from sklar.datasets import (
@@ -44,7 +44,18 @@ from sklar.training.honest import deciding, substitutes
 
 N_FEATURES = 12
 COPULA, ALONE, RULE, FREE_RULE = "low-rank", "independent", "independent, rule", "independent, free rule"
-ARMS = (COPULA, ALONE, RULE, FREE_RULE)
+COVARIANCES = (COPULA, ALONE)
+ARMS = (*COVARIANCES, RULE, FREE_RULE)
+RULE_COLUMNS = ("more_than_one", "tpr", "fdr")
+# Of a column: its heading, and whether both means are given beside their difference.
+COLUMNS = {
+    "more_than_one": ("several kept, %: copula / independent, difference", True),
+    "at_least_one": ("one kept, difference", False),
+    "all_needed": ("all kept where all are needed, %", True),
+    "tpr": ("TPR, difference", False),
+    "fdr": ("FDR, difference", False),
+    "accuracy": ("accuracy, difference", False),
+}
 
 
 @dataclass(frozen=True)
@@ -107,31 +118,30 @@ def maker(function, words: dict):
 
 def main() -> None:
     args = parse()
-    device = resolve_device(args.device)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    tasks = [(name, seed) for name in args.names for seed in range(args.seeds)]
-    stack = args.stack or (len(tasks) if device.type == "cuda" else 1)
-    rows = []
-    with args.out.open("a") as file:
-        for first in range(0, len(tasks), stack):
-            for arm in args.arms:
-                for row in measure(tasks[first : first + stack], arm, args.rows, device):
-                    rows.append(row)
-                    file.write(json.dumps(row) + "\n")
-                    file.flush()
-    print_table(rows)
+    rows = known(args.out)
+    asked = [(name, seed) for name in args.names for seed in range(args.seeds)]
+    stack = args.stack or (len(asked) if resolve_device(args.device).type == "cuda" else 1)
+    plans = []
+    for arm in args.arms:
+        done = {(row["name"], row["seed"]) for row in rows if row["covariance"] == arm}
+        tasks = [task for task in asked if task not in done]
+        parts = (tasks[first : first + stack] for first in range(0, len(tasks), stack))
+        plans += [(part, arm, args.rows, args.device) for part in parts]
+    rows += collect(measure, plans, args.out, args.jobs)
+    rows = [row for row in rows if row["name"] in args.names]
+    print(table(rows), rule_table(rows), sep="\n\n")
 
 
-def measure(tasks: list[tuple[str, int]], arm: str, n: int, device: torch.device) -> list[dict]:
+def measure(tasks: list[tuple[str, int]], arm: str, n: int, device: str) -> list[dict]:
     makers = suites()
     data = [makers[name](n, 2 * seed) for name, seed in tasks]
     with gates_of(arm) as covariance:
-        stacked = fit_honest_stack(data, {"covariance": covariance}, device, seed=tasks[0][1])
+        stacked = fit_honest_stack(data, {"covariance": covariance}, resolve_device(device), seed=tasks[0][1])
     rows = []
     for p, (name, seed) in enumerate(tasks):
         X, y, relevant, group = makers[name](n, 2 * seed + 1)
         answers = stacked.answers(p, X, y)
-        row = {"name": name, "seed": seed, "covariance": arm, "accuracy": answers.accuracy}
+        row = {"name": name, "seed": seed, "covariance": arm, "rows": n, "accuracy": answers.accuracy}
         row |= {
             "tpr": true_positive_rate(relevant, answers.selected),
             "fdr": false_discovery_rate(relevant, answers.selected),
@@ -155,25 +165,50 @@ def of_group(selected: np.ndarray, relevant: np.ndarray) -> dict[str, float]:
     return row | ({"all_needed": float(100 * selected[needs_all].all(axis=1).mean())} if needs_all.any() else {})
 
 
-COLUMNS = ("more_than_one", "at_least_one", "all_needed", "gate_correlation", "tpr", "fdr", "accuracy")
+def table(rows: list[dict]) -> str:
+    """Markdown: means over the seeds that both covariances have, and paired differences with 95% intervals."""
+    lines = ["| data | seeds | R | " + " | ".join(label for label, _ in COLUMNS.values()) + " |"]
+    lines.append("|---|---|---|" + "---|" * len(COLUMNS))
+    for name in (name for name in suites() if any(row["name"] == name for row in rows)):
+        sides = [
+            {row["seed"]: row for row in rows if (row["name"], row["covariance"]) == (name, one)} for one in COVARIANCES
+        ]
+        seeds = sorted(sides[0].keys() & sides[1].keys())
+        values = {
+            column: np.array([[side[seed].get(column, np.nan) for seed in seeds] for side in sides])
+            for column in ("gate_correlation", *COLUMNS)
+        }
+        correlation = values.pop("gate_correlation")[0].mean()
+        cells = [cell(values[column], whole) for column, (_, whole) in COLUMNS.items()]
+        said = "" if np.isnan(correlation) else f"{correlation:.2f}"
+        lines.append(f"| {name} | {len(seeds)} | {said} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
-def print_table(rows: list[dict]) -> None:
-    print(f"{'':22} {'gates':22} " + " ".join(f"{column:>16}" for column in COLUMNS))
-    for name in dict.fromkeys(row["name"] for row in rows):
-        found = {arm: columns_of(rows, name, arm) for arm in ARMS}
-        found = {arm: table for arm, table in found.items() if len(table["tpr"])}
-        for arm, table in found.items():
-            print(f"{name:22} {arm:22} " + " ".join(f"{table[column].mean():16.2f}" for column in COLUMNS))
-        for arm, table in found.items():
-            if arm != COPULA and COPULA in found:
-                cells = [difference(found[COPULA][column] - table[column]) for column in COLUMNS]
-                print(f"{'copula, difference to':>22} {arm:22} " + " ".join(f"{cell:>16}" for cell in cells))
+def rule_table(rows: list[dict]) -> str:
+    """Markdown: of data with copies, several kept / TPR / FDR in percent of every arm, over the seeds that all have."""
+    rows = [row for row in rows if "more_than_one" in row]
+    lines = [
+        "| data, several kept / TPR / FDR, % | seeds | " + " | ".join(ARMS) + " |",
+        "|---|---|" + "---|" * len(ARMS),
+    ]
+    for name in (name for name in suites() if any(row["name"] == name for row in rows)):
+        of_arm = [{row["seed"]: row for row in rows if (row["name"], row["covariance"]) == (name, arm)} for arm in ARMS]
+        if seeds := sorted(set.intersection(*(set(found) for found in of_arm))):
+            cells = [
+                " / ".join(f"{np.mean([found[seed][what] for seed in seeds]):.1f}" for what in RULE_COLUMNS)
+                for found in of_arm
+            ]
+            lines.append(f"| {name} | {len(seeds)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
-def columns_of(rows: list[dict], name: str, arm: str) -> dict[str, np.ndarray]:
-    mine = [row for row in rows if (row["name"], row["covariance"]) == (name, arm)]
-    return {column: np.array([row.get(column, np.nan) for row in mine]) for column in COLUMNS}
+def cell(pair: np.ndarray, whole: bool) -> str:
+    """The covariances' means (2, seeds) and their difference, or the difference alone; empty where there are none."""
+    if np.isnan(pair).all():
+        return ""
+    means = f"{pair[0].mean():.1f} / {pair[1].mean():.1f}, " if whole else ""
+    return means + difference(pair[0] - pair[1])
 
 
 def difference(values: np.ndarray) -> str:
@@ -190,8 +225,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--names", nargs="+", default=list(suites()), choices=list(suites()), metavar="NAME")
-    parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS, metavar="GATES", help=", ".join(ARMS))
+    parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS, metavar="GATES", help="; ".join(ARMS))
     parser.add_argument("--stack", type=int, default=0, help="data sets side by side; 0: all on a GPU, one on a CPU")
+    parser.add_argument("--jobs", type=int, default=1, help="fits side by side, a thread each (on a CPU)")
     parser.add_argument("--out", type=Path, default=Path("results/dependence.jsonl"))
     parser.add_argument("--quick", action="store_true", help="one tiny pair of fits, to see that it runs")
     args = parser.parse_args()

@@ -22,8 +22,14 @@ from sklar.paper.experiments.results import published
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import dependence  # noqa: E402
+import dependence_blocks  # noqa: E402
+import dependence_ranking  # noqa: E402
+import dependence_tables  # noqa: E402
 import fidelity  # noqa: E402
 import joint_ablation  # noqa: E402
+import one_fit  # noqa: E402
+import ranking_order  # noqa: E402
 import rival_tables  # noqa: E402
 import rivals  # noqa: E402
 
@@ -240,7 +246,16 @@ TABLES: dict[str, Callable[[], str]] = {
     "Fashion-MNIST": lambda: images("fashion-mnist", "Fashion-MNIST"),
     "ISOLET": lambda: images("isolet", "ISOLET"),
     "joint training, one choice changed": lambda: joint_ablation.table(rows_of("joint-ablation")),
+    "joint training, lambda": lambda: joint_ablation.table(rows_of("joint-cv")),
     "fidelity": lambda: fidelity.table(rows_of("fidelity")),
+    "dependence": lambda: dependence.table(rows_of("dependence")),
+    "dependence, the rule alone": lambda: dependence.rule_table(rows_of("dependence-rule")),
+    "dependence of rankers": lambda: dependence_ranking.table(rows_of("dependence-ranking")),
+    "dependence in blocks": lambda: dependence_blocks.table(rows_of("dependence-blocks")),
+    "dependence on tables": lambda: dependence_tables.table(rows_of("dependence-tables")),
+    "interchangeable on tables": lambda: dependence_tables.groups_table(rows_of("dependence-tables")),
+    "order of rankings": lambda: ranking_order.table(rows_of("ranking-order")),
+    "one fit": lambda: one_fit.table(rows_of("one-fit")),
     "rivals, 11 features": lambda: rivals_found(11),
     "rivals, 11 features, cost": lambda: rivals_cost(11),
     "rivals, 100 features": lambda: rivals_found(100),
