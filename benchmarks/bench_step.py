@@ -24,9 +24,9 @@ from sklar.training.engine.runtime import resolve_device
 from sklar.training.honest.folds import deal
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.row_part import RowPartSettings, learn_row_part
-from sklar.training.honest.scoring import Decisions, Selector, new_selector
+from sklar.training.honest.scoring import Decisions, PenaltyRange, Selector, new_selector
 from sklar.training.honest.screening import Screened
-from sklar.training.honest.selector import PenaltyRange, train_selector
+from sklar.training.honest.selector import train_selector
 from sklar.training.honest.settings import DecisionSettings, PredictorSettings, Schedule, SelectorSettings
 from sklar.training.tasks import Task, joint_loss
 

@@ -2,7 +2,8 @@
 
     python benchmarks/load_test.py                       # starts a server of two workers, as fast as it answers
     python benchmarks/load_test.py --rate 1500           # and at a fixed rate, for the latency at half load
-    python benchmarks/load_test.py --connections 600     # more than may wait: the share that is refused
+    python benchmarks/load_test.py --connections 6000 --processes 2             # more than can be answered in time
+    python benchmarks/load_test.py --connections 6000 --processes 2 --patient   # and that wait as `Retry-After` says
 
 The tool is this file: each client process holds its connections in one asyncio loop and writes requests by hand, so
 that it takes little of the two cores that it shares with the server. Latency at a fixed rate counts from when a request
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from measure import line, table
@@ -44,6 +46,15 @@ def request(path: str, d: int) -> bytes:
     return head.encode() + b"\r\n\r\n" + body
 
 
+class Given(NamedTuple):
+    """What one process of clients does."""
+
+    port: int
+    connections: int
+    rate: float  # requests a second; 0: as fast as they are answered
+    patient: bool  # after a refusal they wait a second, as they are told
+
+
 async def answered(reader: asyncio.StreamReader) -> bool:
     """Read one answer; whether it was 200."""
     head = await reader.readuntil(b"\r\n\r\n")
@@ -54,10 +65,11 @@ async def answered(reader: asyncio.StreamReader) -> bool:
     return b" 200 " in head[:15]
 
 
-async def client(port: int, payload: bytes, until: float, every: float, results: list[tuple[float, bool]]) -> None:
+async def client(given: Given, payload: bytes, until: float, results: list[tuple[float, bool]]) -> None:
     """One connection: a request as soon as the one before is answered, or every so many seconds."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    due = time.perf_counter() + every * np.random.default_rng().random()
+    reader, writer = await asyncio.open_connection("127.0.0.1", given.port)
+    every, random = given.connections / given.rate if given.rate else 0.0, np.random.default_rng()
+    due = time.perf_counter() + every * random.random()
     while due < until:
         if (wait := due - time.perf_counter()) > 0:
             await asyncio.sleep(wait)
@@ -66,16 +78,18 @@ async def client(port: int, payload: bytes, until: float, every: float, results:
         now = time.perf_counter()
         results.append((now - due, good))
         due = due + every if every else now
+        if given.patient and not good:
+            due = now + 1 + random.random()  # not all at once
     writer.close()
 
 
-def clients(port: int, payload: bytes, count: int, seconds: float, rate: float) -> list[tuple[float, bool]]:
+def clients(given: Given, payload: bytes, seconds: float) -> list[tuple[float, bool]]:
     """All connections of one process."""
     results: list[tuple[float, bool]] = []
 
     async def run() -> None:
-        until, every = time.perf_counter() + seconds, count / rate if rate else 0.0
-        await asyncio.gather(*(client(port, payload, until, every, results) for _ in range(count)))
+        until = time.perf_counter() + seconds
+        await asyncio.gather(*(client(given, payload, until, results) for _ in range(given.connections)))
 
     asyncio.run(run())
     return results
@@ -110,6 +124,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--rate", type=float, default=0, help="requests a second in all; 0: as fast as they are answered"
     )
+    parser.add_argument("--patient", action="store_true", help="refused clients wait a second, as they are told")
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     args = parser.parse_args(arguments)
     if args.quick:
@@ -123,23 +138,30 @@ def main(arguments: list[str] | None = None) -> None:
         server = subprocess.Popen([sys.executable, "-m", "sklar.cli", *words], stderr=subprocess.DEVNULL)
         try:
             wait_for(port)
-            given = (port, request(args.path, args.features), args.connections // args.processes)
-            work = [(*given, args.seconds, args.rate / args.processes)] * args.processes
+            payload, each = request(args.path, args.features), args.connections // args.processes
+            given = Given(port, each, args.rate / args.processes, args.patient)
+            warm = given._replace(connections=min(each, 32), rate=0)
             with multiprocessing.Pool(args.processes) as pool:
-                pool.starmap(clients, [(*one[:3], 0.3, 0) for one in work])  # what is loaded once
+                pool.starmap(clients, [(warm, payload, 0.3)] * args.processes)  # what is loaded once
                 before = cpu_seconds(server.pid)
+                work = [(given, payload, args.seconds)] * args.processes
                 results = [result for part in pool.starmap(clients, work) for result in part]
                 spent = cpu_seconds(server.pid) - before
         finally:
             server.terminate()
             server.wait()
-    times = 1e3 * np.array([seconds for seconds, good in results if good])
-    refused = 1 - len(times) / len(results)
-    columns = ("path", "connections", "asked a second", "answered a second", "p50, ms", "p99, ms", "refused")
+    report(args, results, spent)
+
+
+def report(args: argparse.Namespace, results: list[tuple[float, bool]], spent: float) -> None:
+    """One line of a table."""
+    times, refused = (1e3 * np.array([seconds for seconds, good in results if good is kind]) for kind in (True, False))
+    columns = ("path", "connections", "asked a second", "answered a second", "p50, ms", "p99, ms", "refused", "in, ms")
     table(f"{args.workers} worker(s), single rows of {args.features} numbers", (*columns, "server's CPU, ms", "target"))
     asked = f"{args.rate:.0f}" if args.rate else "any"
-    middle, high = np.percentile(times, [50, 99])
-    cells = (f"{len(times) / args.seconds:.0f}", f"{middle:.1f}", f"{high:.1f}", f"{refused:.1%}")
+    (middle, high), late = np.percentile(times, [50, 99]), np.percentile(refused, 99) if len(refused) else 0
+    share = f"{len(refused) / len(results):.1%}"
+    cells = (f"{len(times) / args.seconds:.0f}", f"{middle:.1f}", f"{high:.1f}", share, f"{late:.0f}")
     each = f"{1e3 * spent / len(results):.2f}"
     line(args.path, args.connections, asked, *cells, each, "3,000 a second; p99 20 ms at half")
 

@@ -2,11 +2,14 @@
 
     SKLAR_DATA=... python benchmarks/one_fit.py                 # all tables, 2 splits
     SKLAR_DATA=... python benchmarks/one_fit.py --tables phoneme syn4 --kinds k --splits 1 --jobs 2
+    SKLAR_DATA=... python benchmarks/one_fit.py --tables phoneme --kinds k --wide-steps 1000   # another length
+    SKLAR_DATA=... python benchmarks/one_fit.py --tables mnist --kinds k --splits 1 --device cuda
     python benchmarks/one_fit.py --table                        # the rows as Markdown
 
-`k`: one ranker of k = 5 (4 for phoneme), asked for fewer; `prefix` is the first features of its own ranking. `penalty`:
-one selector with penalty="auto", asked along its path. Scores are of test rows by the model's own predictor: accuracy,
-or R^2, in percent. One JSON row per fit goes to --out; rows that are there are not measured again.
+`k`: one ranker of k = 5 (phoneme: 4, MNIST: 40), asked for fewer; `prefix` is the first features of its own ranking.
+`penalty`: one selector with penalty="auto", asked along its path. Scores are of test rows by the model's own predictor:
+accuracy, or R^2, in percent. Seconds are of CPU time, on a GPU of the clock; `time` is those of the fit with what
+answers at other prices to those without. One JSON row per fit goes to --out, and is not measured again.
 """
 
 from __future__ import annotations
@@ -26,14 +29,30 @@ from joblib import Parallel, delayed
 import sklar
 from sklar.datasets import load_table, make_synthetic
 from sklar.fitted import FittedModel
+from sklar.paper.data import load_images
+from sklar.training.honest import fit as honest
+from sklar.training.honest.settings import HonestSettings, Schedule
 
 TABLES = ("spambase", "phoneme", "wine-quality-white", "segment", "credit-g", "abalone", "adult", "syn4", "syn6")
 MOST_TRAINING_ROWS, MOST_TEST_ROWS = 8_000, 8_000
-FEWER = (1, 2, 3)  # of a ranker's k
+WIDE_STEPS = Schedule().wide_steps  # of what answers at other prices
+Split = tuple[str, Any, np.ndarray, Any, np.ndarray]
 
 
-def split(name: str, number: int) -> tuple[str, Any, np.ndarray, Any, np.ndarray]:
+def largest(name: str) -> int:
+    """The k of the ranker that is asked for fewer."""
+    return {"phoneme": 4, "mnist": 40}.get(name, 5)  # phoneme has five features
+
+
+def fewer(name: str) -> tuple[int, ...]:
+    """What it is asked for."""
+    return (10, 20, 30) if name == "mnist" else (1, 2, 3)
+
+
+def split(name: str, number: int) -> Split:
     """Task, and rows to learn from and to test on with their targets."""
+    if name == "mnist":
+        return ("classification", *load_images(name, "train"), *load_images(name, "test"))
     if name.startswith("syn"):
         (X, y, _), (X_new, y_new, _) = (make_synthetic(name, 10_000, random_state=2 * number + i) for i in (0, 1))
         return "classification", X, y, X_new, y_new
@@ -51,17 +70,15 @@ def _rows(X: Any, part: np.ndarray) -> Any:
     return X.iloc[part] if hasattr(X, "iloc") else X[part]
 
 
-def measure(name: str, number: int, kind: str, asked: float | None) -> dict[str, Any]:
+def measure(name: str, number: int, kind: str, asked: float | None, **how: Any) -> dict[str, Any]:
     """One fit: with `asked` one of its own at that penalty or k, else one that is asked at all of them."""
     torch.set_num_threads(1)
     task, X, y, X_new, y_new = split(name, number)
     maker = ("Ranker" if kind == "k" else "Selector") + ("Classifier" if task == "classification" else "Regressor")
-    given = {kind: asked} if asked is not None else ({"k": _largest(name)} if kind == "k" else {})
-    start = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted = getattr(sklar, f"Copula{maker}")(**given, random_state=number, device="cpu").fit(X, y).fitted_
-    seconds = time.process_time() - start
+    given = {kind: asked} if asked is not None else ({"k": largest(name)} if kind == "k" else {})
+    estimator = getattr(sklar, f"Copula{maker}")(**given, random_state=number, device=how["device"])
+    estimator.set_params(max_epochs=how["epochs"])
+    fitted, seconds, beside = timed_fit(estimator, X, y, how["wide_steps"])
     rows = fitted.read(X_new)
 
     def answer(model: FittedModel) -> dict[str, float]:
@@ -69,17 +86,45 @@ def measure(name: str, number: int, kind: str, asked: float | None) -> dict[str,
         score = (said == y_new).mean() if task == "classification" else 1 - np.mean((said - y_new) ** 2) / np.var(y_new)
         return {"score": round(100 * float(score), 2), "features": round(size, 2)}
 
-    row = {"table": name, "split": number, "kind": kind, "asked": asked, "cpu_s": round(seconds, 1), **answer(fitted)}
+    where = {"table": name, "split": number, "kind": kind, "asked": asked}
+    row = {**where, **how, "seconds": round(seconds, 1), "beside": round(beside, 1), **answer(fitted)}
     if asked is None and kind == "k":
-        row["at"] = {str(k): answer(fitted.at(k=k)) for k in FEWER}
-        row["prefix"] = {str(k): answer(replace(fitted, priced=None).at(k=k)) for k in FEWER}
+        row["at"] = {str(k): answer(fitted.at(k=k)) for k in fewer(name)}
+        row["prefix"] = {str(k): answer(replace(fitted, priced=None).at(k=k)) for k in fewer(name)}
     elif asked is None:
         row["at"] = {f"{p:.6g}": answer(fitted.at(penalty=p)) for p in fitted.path["penalty"]}
     return row
 
 
-def _largest(name: str) -> int:
-    return 4 if name == "phoneme" else 5  # it has five features
+def timed_fit(estimator: Any, X: Any, y: np.ndarray, wide_steps: int) -> tuple[FittedModel, float, float]:
+    """The model, the seconds of its fit, and how many of them went to what answers at other prices."""
+    clock = time.perf_counter if estimator.device == "cuda" else time.process_time
+    beside, trainers = 0.0, (honest.train_counts, honest.train_prices)
+
+    def timed(train: Any) -> Any:
+        def run(*given: Any) -> Any:
+            nonlocal beside
+            start = clock()
+            found = train(*(longer(one, wide_steps) if isinstance(one, HonestSettings) else one for one in given))
+            beside += clock() - start
+            return found
+
+        return run
+
+    honest.train_counts, honest.train_prices = map(timed, trainers)
+    start = clock()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return estimator.fit(X, y).fitted_, clock() - start, beside
+    finally:
+        honest.train_counts, honest.train_prices = trainers
+
+
+def longer(settings: HonestSettings, wide_steps: int) -> HonestSettings:
+    """The settings of a fit with the second selector trained so many steps, in proportion to the rows as they are."""
+    steps = max(2, round(settings.schedule.wide_steps * wide_steps / WIDE_STEPS))
+    return replace(settings, schedule=replace(settings.schedule, wide_steps=steps))
 
 
 def own_fits(first: dict[str, Any]) -> list[tuple[str, int, str, float]]:
@@ -90,28 +135,34 @@ def own_fits(first: dict[str, Any]) -> list[tuple[str, int, str, float]]:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Markdown: one fit beside those of its own, means over splits and, for penalties, over the path."""
-    own = {_key(row): row for row in rows if row["asked"] is not None}
-    lines = ["| table | asked | one fit | features | own fit | features | prefix |", "|---|---|---|---|---|---|---|"]
-    pairs: dict[tuple[str, str], list[list[float]]] = {}
+    """Markdown: one fit beside those of its own, means over splits."""
+    own = {_key(row)[:4]: row for row in rows if row["asked"] is not None}
+    columns = ("table", "asked", "steps", "one fit", "features", "own fit", "features", "prefix", "time")
+    lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
+    pairs: dict[tuple[str, str, int], list[list[float]]] = {}
     for row in (row for row in rows if row["asked"] is None):
-        for place, (name, number, kind, asked) in enumerate(own_fits(row)):
-            other = own.get((name, number, kind, asked))
-            if other is None:
-                continue
-            text = str(asked) if kind == "k" else f"{asked:.6g}"
-            one, prefix = row["at"][text], row.get("prefix", {}).get(text, {"score": np.nan})
-            label = f"k = {text}" if kind == "k" else f"price {2 * place + 3} of 8"
-            values = [one["score"], one["features"], other["score"], other["features"], prefix["score"]]
-            pairs.setdefault((name, label), []).append(values)
-    for (name, label), values in sorted(pairs.items()):
+        for place, key in enumerate(own_fits(row)):
+            if key in own:
+                label = f"k = {key[3]}" if key[2] == "k" else f"price {2 * place + 3} of 8"
+                pairs.setdefault((key[0], label, row["wide_steps"]), []).append(_beside(row, own[key]))
+    for where, values in sorted(pairs.items()):
         cells = ["" if np.isnan(v) else f"{v:.2f}" for v in np.mean(values, axis=0)]
-        lines.append(f"| {name} | {label} | {' | '.join(cells)} |")
+        lines.append(f"| {' | '.join(map(str, where))} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
+def _beside(row: dict[str, Any], other: dict[str, Any]) -> list[float]:
+    """Of a fit that was asked at all prices, beside one of its own."""
+    asked = f"{other['asked']:.6g}"
+    one, prefix = row["at"][asked], row.get("prefix", {}).get(asked, {"score": np.nan})
+    time_of = row["seconds"] / (row["seconds"] - row["beside"])
+    return [one["score"], one["features"], other["score"], other["features"], prefix["score"], time_of]
+
+
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:
-    return row["table"], row["split"], row["kind"], row["asked"]
+    """What is measured once; how long the second selector learns is nothing to a fit of its own."""
+    where = row["table"], row["split"], row["kind"], row["asked"]
+    return (*where, row["wide_steps"]) if row["asked"] is None else where
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -120,6 +171,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--kinds", nargs="+", default=("k", "penalty"))
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--wide-steps", type=int, default=WIDE_STEPS, help="of what answers at other prices")
+    parser.add_argument("--epochs", type=int, help="of the fits; default: as many as they take")
     parser.add_argument("--out", type=Path, default=Path("results/one-fit.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the rows of --out")
     args = parser.parse_args(arguments)
@@ -127,18 +181,21 @@ def main(arguments: list[str] | None = None) -> None:
     if args.table:
         print(table(rows))
         return
-    wanted: list[Any] = [(t, s, k, None) for s in range(args.splits) for k in args.kinds for t in args.tables]
+    how = {"wide_steps": args.wide_steps, "device": args.device, "epochs": args.epochs}
+    firsts = [(t, s, k, None, args.wide_steps) for s in range(args.splits) for k in args.kinds for t in args.tables]
+    wanted: list[Any] = list(firsts)
     while True:  # fits that are asked at all prices first: they say which others there are to be
         done = {_key(row) for row in rows}
         missing = [one for one in wanted if one not in done]
         if not missing:
             break
+        work = (delayed(measure)(*one[:4], **how) for one in missing)
         with args.out.open("a") as file:
-            for row in Parallel(args.jobs, return_as="generator_unordered")(delayed(measure)(*one) for one in missing):
+            for row in Parallel(args.jobs, return_as="generator_unordered")(work):
                 rows.append(row)
                 print(json.dumps(row), file=file, flush=True)
-        firsts = [row for row in rows if row["asked"] is None and _key(row) in set(wanted)]
-        wanted += [one for row in firsts for one in own_fits(row) if one not in set(wanted)]
+        asked = [one for row in rows if _key(row) in firsts for one in own_fits(row)]
+        wanted = [*firsts, *dict.fromkeys(asked)]
     print(table(rows))
 
 

@@ -25,6 +25,7 @@ import dependence  # noqa: E402
 import dependence_blocks  # noqa: E402
 import dependence_ranking  # noqa: E402
 import dependence_tables  # noqa: E402
+import one_fit  # noqa: E402
 import ranking_order  # noqa: E402
 import rival_tables  # noqa: E402
 
@@ -188,6 +189,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "dependence on tables": lambda: dependence_tables.table(rows_of("dependence-tables")),
     "interchangeable on tables": lambda: dependence_tables.groups_table(rows_of("dependence-tables")),
     "order of rankings": lambda: ranking_order.table(rows_of("ranking-order")),
+    "one fit": lambda: one_fit.table(rows_of("one-fit")),
     "rivals, 11 features": lambda: rivals(11, cost=False),
     "rivals, 11 features, cost": lambda: rivals(11, cost=True),
     "rivals, 100 features": lambda: rivals(100, cost=False),

@@ -177,6 +177,21 @@ def test_the_benchmarks_of_scale(run_quick):
     assert re.search(r"\| 2,000 \| 0\.0 \| [\d.]+ \| [\d.]+ \|", run_quick("bench_stream"))
 
 
+def test_training_together_sums_what_the_formula_says(run_quick):
+    rows = [line.split("|")[1:-1] for line in run_quick("bench_team").splitlines() if line.startswith("| 600 ")]
+    assert [int(row[1]) for row in rows] == [1, 2]
+    for row in rows:
+        assert float(row[9]) == float(row[10]) > 0  # kB a step, measured and on paper
+    assert float(rows[1][11]) > float(rows[0][11])  # what one process has, two must send
+
+
+def test_the_stability_of_fits_from_different_seeds(run_quick):
+    row = next(line for line in run_quick("stability").splitlines() if line.startswith("| diabetes "))
+    plain, grouped, random = (float(cell) for cell in row.split("|")[5:8])
+    assert 0 <= plain <= grouped <= 100
+    assert 0 < random < 100
+
+
 def test_the_load_test(run_quick):
     output = run_quick("load_test")
     answered = re.search(r"\| /predict \| 4 \| any \| (\d+) \|", output)

@@ -94,7 +94,7 @@ BAD_FILES = {
     "empty.csv": (b"", "has no rows"),
     "ragged.csv": (b"a,b,y\n1,2,0\n1,2\n", "line 3: 2 cells where the header has 3"),
     "twice.csv": (b"a,a,y\n1,2,0\n", "'a' stands in the header more than once"),
-    "latin.csv": (b"a,y\n\xe9,1\n", "not a CSV file in UTF-8"),
+    "latin.csv": (b"a,y\n\xe9,1\n", "not a CSV file in UTF-8 .* say --encoding cp1252"),
     "fake.parquet": (b"a,b\n1,2\n", "not a Parquet file"),
     "table.xlsx": (b"PK", r"the ending must be \.csv or \.parquet"),
 }
@@ -218,6 +218,7 @@ def test_a_demo_into_a_file(tmp_path):
         ["audit", "m.sklar"],
         ["predict", "m.sklar", "t.csv", "--out", "-", "--json"],
         ["select", "m.sklar", "t.csv", "--out", "o.csv", "--sep", ";;"],
+        ["select", "m.sklar", "t.csv", "--out", "o.csv", "--encoding", "excel"],
         ["explain", "m.sklar", "t.csv"],
         ["explain", "m.sklar", "t.csv", "--row", "three"],
         ["report", "m.sklar", "--target", "y"],

@@ -64,6 +64,20 @@ def test_without_a_header_columns_are_numbered(tmp_path):
     assert plain(read_csv(path, given=CsvFormat(header=False))) == {"x0": [5.1, 4.9], "x1": ["setosa", "virginica"]}
 
 
+def test_a_row_taken_for_names_is_asked_about(tmp_path):
+    path = csv_file(tmp_path, "5.1,setosa\n4.9,virginica\n")
+    with pytest.raises(TableError, match=r"has no column 'x0'; it has 5\.1, setosa; say --no-header if"):
+        read_table(path).column("x0")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-8", "utf-8-sig"])
+def test_letters_in_another_encoding(tmp_path, encoding):
+    path = tmp_path / "letters.csv"
+    path.write_bytes("höhe;farbe\n1,5;grün\n".encode(encoding))
+    given = CsvFormat(encoding=encoding.removesuffix("-sig"))
+    assert plain(read_csv(path, given=given)) == {"höhe": [1.5], "farbe": ["grün"]}
+
+
 def test_decimal_commas_are_found_where_they_can_be_nothing_else(tmp_path):
     path = csv_file(tmp_path, "a;b;c;d\n1,5;2;x,1;0,125\n-2;3;y;\n")
     assert plain(read_csv(path))["a"] == [1.5, -2.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import warnings
 from collections.abc import Callable, Iterator
@@ -40,18 +41,38 @@ class Separator(click.ParamType):
         return sep
 
 
+class Encoding(click.ParamType):
+    """The name of an encoding that Python knows."""
+
+    name = "name"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Parse `value`."""
+        try:
+            codecs.lookup(value)
+        except LookupError:
+            self.fail(f"{value!r} is no encoding; try utf-8, cp1252, latin-1 or utf-16", param, ctx)
+        return value
+
+
 def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add what a CSV file does not say itself; the command gets it as `csv`."""
 
     @wraps(command)
     def with_format(
-        sep: str | None, missing: tuple[str, ...], no_header: bool, decimal: str | None, **params: Any
+        sep: str | None,
+        missing: tuple[str, ...],
+        no_header: bool,
+        decimal: str | None,
+        encoding: str,
+        **params: Any,
     ) -> Any:
         from sklar.table.csv_format import CsvFormat
 
-        return command(csv=CsvFormat(sep, missing, not no_header, decimal), **params)
+        return command(csv=CsvFormat(sep, missing, not no_header, decimal, encoding), **params)
 
     for option in (
+        click.option("--encoding", type=Encoding(), default="utf-8", show_default=True, help="Of a CSV's letters."),
         click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a CSV; default: read off it."),
         click.option("--no-header", is_flag=True, help="A CSV without names: columns are x0, x1, ..."),
         click.option("--missing", multiple=True, help="Cell of a CSV that is a missing value ('?'); may be repeated."),

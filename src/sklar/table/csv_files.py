@@ -12,6 +12,7 @@ import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -31,15 +32,18 @@ def read_csv(path: Path, text: Collection[str] = (), given: CsvFormat | None = N
     """The columns of a file: whole numbers, floats (missing is NaN), or text (missing is an empty cell)."""
     given = given or CsvFormat()
     if given.sep is None and ".tsv" in path.suffixes:
-        given = CsvFormat("\t", given.missing, given.header, given.decimal)
+        given = replace(given, sep="\t")
     before = csv.field_size_limit(LONGEST_CELL)
     try:
-        with _opened(path) as file:
+        with _opened(path, given.encoding) as file:
             columns = _read(path, file, text, given)
             if columns.late_text:  # read again, as text from the first row on
                 file.seek(0)
                 columns = _read(path, file, {*text, *columns.late_text}, given)
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except UnicodeError as error:
+        remedy = "say --encoding cp1252 if it is of Excel, or another encoding"
+        raise TableError(f"{path}: not a CSV file in {given.encoding.upper()} ({error}); {remedy}") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise TableError(f"{path}: not a CSV file in UTF-8 ({error})") from error
     finally:
         csv.field_size_limit(before)
@@ -108,18 +112,20 @@ def _rows(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
+def _opened(path: Path, encoding: str) -> Iterator[TextIO]:
     """A file as text: plain, gzip, or standard input, which is kept on disk so that it can be read twice."""
+    if encoding.lower() in ("utf-8", "utf8"):
+        encoding = "utf-8-sig"  # a byte-order mark is no letter
     if str(path) == STANDARD:
         with tempfile.TemporaryFile() as kept:
             shutil.copyfileobj(sys.stdin.buffer, kept)
             kept.seek(0)
-            yield io.TextIOWrapper(kept, encoding="utf-8-sig", newline="")
+            yield io.TextIOWrapper(kept, encoding=encoding, newline="")
     elif path.suffix.lower() == ".gz":
-        with gzip.open(path, "rt", encoding="utf-8-sig", newline="") as packed:
+        with gzip.open(path, "rt", encoding=encoding, newline="") as packed:
             yield packed
     else:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding=encoding, newline="") as file:
             yield file
 
 

@@ -32,13 +32,14 @@ class CsvFormat:
     Examples
     --------
     >>> CsvFormat(sep=";", missing=("?",))
-    CsvFormat(sep=';', missing=('?',), header=True, decimal=None)
+    CsvFormat(sep=';', missing=('?',), header=True, decimal=None, encoding='utf-8')
     """
 
     sep: str | None = None  # " " is any run of spaces
     missing: tuple[str, ...] = ()  # cells that are missing values, also in columns of text
     header: bool = True  # the first line has names; without one, columns are x0, x1, ...
     decimal: str | None = None  # "." or ","
+    encoding: str = "utf-8"  # of its letters, as Python names it; with or without a byte-order mark
 
     def also_missing(self, cells: Collection[str]) -> CsvFormat:
         """The same, with more cells that are missing values."""

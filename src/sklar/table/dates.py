@@ -27,8 +27,8 @@ DAY = datetime.timedelta(days=1)
 def refuse_dates(name: str) -> ValueError:
     """The error for a column of dates where nothing says how to read it."""
     return ValueError(
-        f"column {name!r} holds dates: say dates='ordinal' for days since 1970, or dates='parts' for season, weekday "
-        "and hour too; or leave it out"
+        f"column {name!r} holds dates: say dates='ordinal' (--dates ordinal) for days since 1970, or dates='parts' "
+        "for season, weekday and hour too; or leave it out"
     )
 
 

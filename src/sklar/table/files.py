@@ -39,7 +39,9 @@ class Table:
         """One column; an unknown name lists the known ones."""
         if name not in self.columns:
             known = ", ".join(list(self.columns)[:10]) + (", ..." if len(self.columns) > 10 else "")
-            raise TableError(f"{self.source} has no column {name!r}; it has {known}")
+            headless = not self.is_typed and any(map(is_number, self.columns))
+            remedy = "; say --no-header if its first line is a row" if headless else ""
+            raise TableError(f"{self.source} has no column {name!r}; it has {known}{remedy}")
         return self.columns[name]
 
     def features(self, names: Sequence[str], text: Collection[str] = ()) -> dict[str, np.ndarray]:

@@ -302,6 +302,8 @@ def test_the_slider_changes_masks_numbers_and_the_card(browser, pages, priced, w
         assert len(reader.all("#path-plot .now")) == len(reader.all("#path-plot .ring")) == 1
     reader.click("#level-reset")
     assert "(chosen)" in reader.text("#level-told")
+    wide = "document.querySelector(arguments[0]).scrollWidth"
+    assert reader.run(wide, "#path-table") <= reader.run("document.querySelector('#path .side').clientWidth")  # not cut
     assert reader.run("document.documentElement.scrollWidth") <= width
     assert reader.complaints() == []
 
@@ -330,6 +332,8 @@ def test_no_half_is_empty_and_nothing_is_cut_off(browser, pages, page, width, da
         table, around = (reader.run(f"{box}.width", css) for css in ("#feature-table", "#features .scroll"))
         assert 0.95 * whole <= table <= around + 1  # all of the width, and no scrolling
         assert dark == (reader.run("document.documentElement.dataset.theme") == "dark")
+        if page == "ranked":
+            assert reader.run(f"{box}.width", "#levels") > 0.98 * whole
         if width > 1000:
             left, right = (reader.run(box, css) for css in ("#links", "#path"))
             assert left["top"] == right["top"]  # side by side

@@ -97,8 +97,24 @@ def test_links_are_the_correlation_reordered(told, classified):
 
 
 def test_the_path_names_its_choice(told, classified):
-    model = classified[0]
-    assert told["path"]["penalty"][told["path"]["chosen"]] == pytest.approx(model.penalty_, rel=1e-3)
+    path, levels, model = told["path"], told["levels"], classified[0]
+    assert levels[told["chosen"]]["value"] == pytest.approx(model.penalty_, rel=1e-3)
+    assert path["tried"] == len(model.path_["penalty"])
+    loss = np.array(model.path_["loss"])
+    here = [int(np.argmin(np.abs(np.log(np.array(model.path_["penalty"]) / level["value"])))) for level in levels]
+    np.testing.assert_allclose(path["above"], (loss - loss.min())[here], rtol=1e-3)
+    np.testing.assert_allclose(path["error"], np.array(model.path_["error"])[here], rtol=1e-3)
+
+
+def test_a_third_without_rows_is_no_group(ranked):
+    model, X, _ = ranked
+    for values, expected in (
+        (np.repeat([0.0, 1.0], [10, 50]), [10, 50]),
+        (np.repeat([1.0, 2, 3, 4], [1, 50, 8, 1]), [51, 9]),
+    ):
+        told = collect(model.fitted_, X, values, max_rows=1000, audit=None)
+        assert np.bincount(told["rows"]["group"]).tolist() == expected
+        assert len(told["groups"]) == 2
 
 
 def test_a_ranker_of_values(ranked):

@@ -44,7 +44,7 @@ def test_it_needs_no_network(page):
 
 def test_the_overview_is_there_without_scripts(page, classified):
     model, frame, y = classified
-    assert f"{100 * model.score(frame, y):.1f} %" in page
+    assert f"{100 * model.score(frame, y):.1f}&nbsp;%" in page
     assert "What decides a &lt;i&gt;target&lt;/i&gt;" in page
     assert "Audit: not run" in page
 
@@ -97,7 +97,7 @@ def test_the_verdict_of_the_audit_in_words(classified, tmp_path, own, excess, sa
     text = model.report(frame, y, tmp_path / "r.html", audit=audit).read_text(encoding="utf-8")
     assert says in text
     assert "Same after a refit" in text
-    assert "(61 % one by one)" in text
+    assert "(61&nbsp;% one by one)" in text
     assert ("Do not read these selections as reasons yet" in text) is leaks
 
 

@@ -18,6 +18,7 @@ import sklar
 from sklar.scale.serving import app
 from sklar.scale.serving.app import Limits
 from sklar.scale.serving.bodies import ARROW
+from tests.cli.commands import assert_one_line_error, run
 from tests.scale.serving.conftest import ask, frame, records
 
 
@@ -102,8 +103,11 @@ def test_mistakes_have_a_type_and_name_the_column(port, body, status, kind, said
 def test_other_types_other_paths_and_many_explanations(port):
     assert ask(port, "/predict", b"a,b", content_type="text/csv").json["error"]["type"] == "unknown_content_type"
     assert ask(port, "/predict", b"no stream", content_type=ARROW).json["error"]["type"] == "not_arrow"
-    assert ask(port, "/nothing").status == 404
-    assert ask(port, "/predict").status == 405
+    for path, body, status, kind in (("/", None, 404, "no_such_address"), ("/predict", None, 405, "wrong_method")):
+        reply = ask(port, path, body)
+        assert (reply.status, reply.json["error"]["type"]) == (status, kind)
+        assert "/docs" in reply.json["error"]["message"]
+    assert "asked by GET" in ask(port, "/health", {}).json["error"]["message"]
     assert ask(port, "/explain", {"rows": [GOOD] * 4}).json["error"]["type"] == "too_many_rows"
 
 
@@ -168,6 +172,12 @@ def test_numbers_alone_take_the_short_way(serve, numbers_model):
     missing = np.array([[0.0, 1.0, 2.0, np.nan, 4.0]])
     found = ask(port, "/select", {"rows": [{**good, "x3": None}]}).json["selected"]
     assert found == [[f"x{j}" for j in np.flatnonzero(numbers_model.select(missing)[0])]]
+
+
+def test_a_port_that_is_taken_is_a_mistake_in_one_line(tmp_path, model, port):
+    model.save(tmp_path / "m.sklar")
+    result = run("serve", tmp_path / "m.sklar", "--port", port)
+    assert_one_line_error(result, rf"cannot listen at 127\.0\.0\.1:{port} .* say another --port")
 
 
 def test_the_command_serves_and_stops(tmp_path, model):

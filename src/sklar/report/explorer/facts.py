@@ -44,7 +44,7 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
         "score": {"name": "R²" if classes is None else "accuracy", "guess": _guess(target, classes)},
         "n_rows": len(target),
         "groups": groups,
-        "group_title": "third of the target" if classes is None else "class",
+        "group_title": "range of the target" if classes is None else "class",
         "features": _features(names, shown),
         "columns": [_column(fitted, some, int(j)) for j in shown],
         "rows": {
@@ -56,7 +56,7 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
         "chosen": chosen,
         "effect": _effect(fitted),
         "links": _links(fitted, rows[spread_rows(len(shown_rows), MOST_AVERAGED)], names),
-        "path": _path(fitted, told[chosen]["sizes"]["mean"]),
+        "path": _path(fitted, [level.value for level in levels]),
         "audit": None if audit is None else audit.to_dict(),
         "thresholds": {"sure": SURE, "linked": LINKED},
     }
@@ -120,10 +120,20 @@ def _groups(target: np.ndarray, classes: np.ndarray | None) -> tuple[list[str], 
         unknown = sorted({str(value) for value in target} - set(labels))  # a class that the model never saw
         place |= {label: len(labels) + code for code, label in enumerate(unknown)}
         return [*labels, *unknown], np.array([place[str(value)] for value in target])
-    low, high = np.quantile(target.astype(float), [1 / 3, 2 / 3])
+    return _thirds(target.astype(float))
+
+
+def _thirds(target: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Values as low, middle and high; one group a value where there are no more than three, none without rows."""
+    values = np.unique(target)
+    if len(values) <= 3:
+        return [show_value(float(value)) for value in values], np.searchsorted(values, target)
+    low, high = np.quantile(target, [1 / 3, 2 / 3])
     codes = (target > low).astype(int) + (target > high)
     lower, upper = show_value(float(low)), show_value(float(high))
-    return [f"lowest (to {lower})", f"middle (to {upper})", f"highest (above {upper})"], codes
+    names = [f"lowest (to {lower})", f"middle (to {upper})", f"highest (above {upper})"]
+    filled = np.unique(codes)
+    return [names[code] for code in filled], np.searchsorted(filled, codes)
 
 
 def _columns(levels: list[Level]) -> np.ndarray:
@@ -163,11 +173,11 @@ def _links(fitted: FittedModel, rows: Any, names: list[str]) -> dict[str, Any]:
     }
 
 
-def _path(fitted: FittedModel, mean_features: float) -> dict[str, Any] | None:
-    """The path as held-out rows saw it; at the chosen penalty with the features per row of the page's rows."""
+def _path(fitted: FittedModel, prices: list[float]) -> dict[str, Any] | None:
+    """How far the held-out loss at each price is above the smallest, and its error; from how many one was chosen."""
     if "loss" not in fitted.path or "penalty" not in fitted.path:
         return None
-    columns = {key: [four_digits(float(v)) for v in values] for key, values in fitted.path.items()}
-    chosen = int(np.argmin(np.abs(np.log(np.array(fitted.path["penalty"]) / fitted.penalty))))
-    columns["mean_features"][chosen] = four_digits(mean_features)
-    return {**columns, "chosen": chosen}
+    tried, loss, error = (np.array(fitted.path[key], dtype=float) for key in ("penalty", "loss", "error"))
+    nearest = [int(np.argmin(np.abs(np.log(tried / price)))) for price in prices]
+    above = {"above": loss - loss.min(), "error": error}
+    return {"tried": len(tried), **{key: [four_digits(float(v)) for v in of[nearest]] for key, of in above.items()}}

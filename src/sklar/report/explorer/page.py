@@ -51,7 +51,7 @@ def write_report(
         raise ValueError(f"max_rows must be at least 1; got {max_rows}")
     with names_by_position():
         if audit is True:
-            progress("report: auditing with predictors of its own (audit=False skips this) ...")
+            progress("report: auditing with predictors of its own (audit=False, or --no-audit, skips this) ...")
             audit = run_audit(fitted, X, y)
         progress("report: asking the model ...")
         facts = collect(fitted, X, y, max_rows=max_rows, audit=audit or None)

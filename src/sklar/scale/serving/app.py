@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ import numpy as np
 import sklar
 from sklar.explain import explain
 from sklar.fitted import FittedModel
-from sklar.scale.serving.admission import Connection, Front
+from sklar.scale.serving.admission import Connection, Front, refusal
 from sklar.scale.serving.batching import Batcher
 from sklar.scale.serving.bodies import ARROW, JSON, arrow_answer, json_answer, parts_of, read_each, read_rows
 from sklar.scale.serving.description import page, specification
@@ -131,7 +132,17 @@ def application(fitted: FittedModel, limits: Limits | None = None) -> Any:
         Route("/openapi.json", service.openapi),
         Route("/docs", service.docs),
     ]
-    return Front(Starlette(routes=routes), asked, service.limits.max_wait)
+    unknown = {404: _no_such_address, 405: _wrong_method}
+    return Front(Starlette(routes=routes, exception_handlers=unknown), asked, service.limits.max_wait)
+
+
+async def _no_such_address(request: Request, error: Exception) -> Response:
+    return refusal(RequestError("no_such_address", f"nothing is at {request.url.path}; /docs says what there is"))
+
+
+async def _wrong_method(request: Request, error: Exception) -> Response:
+    wanted = "GET" if request.method == "POST" else "POST"
+    return refusal(RequestError("wrong_method", f"{request.url.path} is asked by {wanted}; /docs says how"))
 
 
 def serve(
@@ -147,6 +158,7 @@ def serve(
 
     limits = limits or Limits()
     sklar.load(model)  # a file that cannot be read is a mistake to see now
+    _require_free(host, port)
     echo(f"serving {model} at http://{host}:{port}, described at /docs; Ctrl-C stops it")
     os.environ["SKLAR_SERVE"] = json.dumps({"model": model, "limits": vars(limits)})
     uvicorn.run(
@@ -159,6 +171,14 @@ def serve(
         access_log=False,
         http=Connection,
     )
+
+
+def _require_free(host: str, port: int) -> None:
+    """Raise where nobody can listen there."""
+    try:
+        socket.create_server((host, port)).close()
+    except OSError as error:
+        raise OSError(f"cannot listen at {host}:{port} ({error.strerror}); say another --port or --host") from error
 
 
 def from_environment() -> Any:

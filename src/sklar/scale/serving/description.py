@@ -70,7 +70,8 @@ def _post(summary: str, answer: str) -> Object:
 
 
 def _statuses() -> list[int]:
-    return sorted(set(RequestError.STATUS.values()))
+    """Of refusals by an address that is there, asked as it wants to be."""
+    return sorted(set(RequestError.STATUS.values()) - {404, 405})
 
 
 def _json_of(schema: Object) -> Object:

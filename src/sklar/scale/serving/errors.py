@@ -11,6 +11,8 @@ class RequestError(ValueError):
     STATUS = {
         "not_json": 400,
         "not_arrow": 400,
+        "no_such_address": 404,
+        "wrong_method": 405,
         "body_too_large": 413,
         "too_many_rows": 413,
         "unknown_content_type": 415,

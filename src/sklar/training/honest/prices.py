@@ -24,8 +24,8 @@ from sklar.training.honest.held_out import path_rows
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.result import HonestFit
 from sklar.training.honest.row_part import learn_row_part
-from sklar.training.honest.scoring import Decisions, Selector
-from sklar.training.honest.selector import PenaltyRange, train_selector
+from sklar.training.honest.scoring import Decisions, PenaltyRange, Selector
+from sklar.training.honest.selector import train_selector
 from sklar.training.honest.settings import HonestSettings
 from sklar.training.honest.strength import Candidate, joined, preferred
 from sklar.training.penalty_path import PenaltyPath, path_table

@@ -22,6 +22,18 @@ from sklar.training.honest.screening import Screened
 from sklar.training.honest.settings import SHUT, SelectorSettings
 
 
+class PenaltyRange(NamedTuple):
+    """Log-penalties to learn, uniform between two."""
+
+    low: Tensor  # (P,)
+    high: Tensor
+
+    @classmethod
+    def along(cls, grid: Tensor) -> PenaltyRange:
+        """From the least to the largest of a path of log-penalties (P, G)."""
+        return cls(grid[:, 0], grid[:, -1])
+
+
 class Decisions(NamedTuple):
     """What rows judged out of fold decided about the scores."""
 

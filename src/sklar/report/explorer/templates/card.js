@@ -46,7 +46,7 @@ function openCard(row) {
   const { label, target } = facts.rows;
   const selected = selectedOf(row);
   const name = showValue(now.prediction[row]);
-  const said = name + (now.proba ? ` (${now.proba[row].toFixed(0)} %)` : "");
+  const said = name + (now.proba ? ` (${now.proba[row].toFixed(0)}\u00a0%)` : "");
   const close = make("button", { type: "button", class: "close", "aria-label": "Close the card", text: "Close" });
   close.addEventListener("click", closeCard);
   const verdict = classified ? (isRight(row) ? ": right" : ": wrong") : "";

@@ -76,6 +76,6 @@ function drawRules() {
   byId("rules-list").replaceChildren(...now.rules.map((rule) => {
     const where = rule.conditions.length ? rule.conditions.join(" and ") : "every row";
     return make("li", {}, make("span", { text: `${where}: ` }), make("strong", { text: rule.features.length ? rule.features.join(", ") : "no feature" }),
-      make("span", { class: "how wrap", text: ` ${(100 * rule.share).toFixed(0)} % of the rows, agreement ${(100 * rule.agreement).toFixed(0)} %` }));
+      make("span", { class: "how wrap", text: ` ${(100 * rule.share).toFixed(0)}\u00a0% of the rows, agreement ${(100 * rule.agreement).toFixed(0)}\u00a0%` }));
   }));
 }

@@ -11,7 +11,7 @@ function drawFeatures(all) {
     const { name } = facts.features[number];
     const line = make("tr", {}, make("th", { scope: "row", text: name, title: name }));
     for (const share of shares) {
-      line.append(share === null ? make("td", { text: "no rows" }) : make("td", {}, bar(share), `${share.toFixed(share < 10 ? 1 : 0)} %`));
+      line.append(share === null ? make("td", { text: "no rows" }) : make("td", {}, bar(share), `${share.toFixed(share < 10 ? 1 : 0)}\u00a0%`));
     }
     body.append(line);
   }

@@ -24,7 +24,7 @@ function drawPath() {
   plot.append(draw("polyline", { class: "line", points: order.map((i) => `${x(sizes[i])},${y(scores[i])}`).join(" ") }));
   levels.forEach((level, i) => {
     const dot = draw("circle", { class: level === now ? "now" : "", cx: x(sizes[i]), cy: y(scores[i]), r: level === now ? 7 : 5 });
-    const told = `${levelName(level)}: ${facts.score.name} ${scores[i].toFixed(1)} %, ${sizes[i].toFixed(1)} features per row${i === chosen ? (ranked ? ", fitted" : ", chosen") : ""}`;
+    const told = `${levelName(level)}: ${facts.score.name} ${scores[i].toFixed(1)}\u00a0%, ${sizes[i].toFixed(1)} features per row${i === chosen ? (ranked ? ", fitted" : ", chosen") : ""}`;
     dot.addEventListener("pointermove", (event) => showTip(told, event));
     dot.addEventListener("pointerleave", hideTip);
     dot.addEventListener("click", () => { slider.value = i; useLevel(i); });
