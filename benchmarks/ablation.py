@@ -30,7 +30,7 @@ from sklar.training.honest import fit as honest
 from sklar.training.honest import selector as selector_training
 from sklar.training.honest.copula_flips import CopulaFlips
 from sklar.training.honest.draws import Trial
-from sklar.training.honest.selector import PenaltyRange
+from sklar.training.honest.scoring import PenaltyRange
 from sklar.training.honest.settings import HonestSettings
 
 EXACT_GAINS = selector_training.exact_gains

@@ -1,21 +1,22 @@
 """What the copula buys: redundant copies dropped, nothing lost elsewhere; the difference to independent gates.
 
     python benchmarks/dependence.py --device cuda --seeds 10
+    python benchmarks/dependence.py --device cpu --seeds 10 --jobs 16
 
 For each data set and covariance: how often more than one member of a redundant group is kept for a row that needs one
 of them, whether one is, how often all are where all are needed, TPR and FDR, and the correlation of the group's gates.
 Then the paired difference of the two covariances with its 95% interval over seeds. Copies of rankers:
-`dependence_ranking.py`.
+`dependence_ranking.py`. Rows go to --out; those that are there are not measured again, so take another file for another
+version.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 import numpy as np
-import torch
+from rows import collect, known
 from scipy.stats import t as student
 
 from sklar.datasets import (
@@ -30,6 +31,16 @@ from sklar.paper.experiments.honest_stack import fit_honest_stack
 from sklar.training.engine.runtime import resolve_device
 
 N_FEATURES = 12
+COVARIANCES = ("low-rank", "independent")
+# Of a column: its heading, and whether both means are given beside their difference.
+COLUMNS = {
+    "more_than_one": ("several kept, %: copula / independent, difference", True),
+    "at_least_one": ("one kept, difference", False),
+    "all_needed": ("all kept where all are needed, %", True),
+    "tpr": ("TPR, difference", False),
+    "fdr": ("FDR, difference", False),
+    "accuracy": ("accuracy, difference", False),
+}
 
 
 def suites() -> dict:
@@ -59,25 +70,23 @@ def maker(function, words: dict):
 
 def main() -> None:
     args = parse()
-    device = resolve_device(args.device)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    tasks = [(name, seed) for name in args.names for seed in range(args.seeds)]
-    stack = args.stack or (len(tasks) if device.type == "cuda" else 1)
-    rows = []
-    with args.out.open("a") as file:
-        for first in range(0, len(tasks), stack):
-            for covariance in ("low-rank", "independent"):
-                for row in measure(tasks[first : first + stack], covariance, args.rows, device):
-                    rows.append(row)
-                    file.write(json.dumps(row) + "\n")
-                    file.flush()
-    print_table(rows)
+    rows = known(args.out)
+    asked = [(name, seed) for name in args.names for seed in range(args.seeds)]
+    stack = args.stack or (len(asked) if resolve_device(args.device).type == "cuda" else 1)
+    plans = []
+    for covariance in COVARIANCES:
+        done = {(row["name"], row["seed"]) for row in rows if row["covariance"] == covariance}
+        tasks = [task for task in asked if task not in done]
+        parts = (tasks[first : first + stack] for first in range(0, len(tasks), stack))
+        plans += [(part, covariance, args.rows, args.device) for part in parts]
+    rows += collect(measure, plans, args.out, args.jobs)
+    print(table([row for row in rows if row["name"] in args.names]))
 
 
-def measure(tasks: list[tuple[str, int]], covariance: str, n: int, device: torch.device) -> list[dict]:
+def measure(tasks: list[tuple[str, int]], covariance: str, n: int, device: str) -> list[dict]:
     makers = suites()
     data = [makers[name](n, 2 * seed) for name, seed in tasks]
-    stacked = fit_honest_stack(data, {"covariance": covariance}, device, seed=tasks[0][1])
+    stacked = fit_honest_stack(data, {"covariance": covariance}, resolve_device(device), seed=tasks[0][1])
     rows = []
     for p, (name, seed) in enumerate(tasks):
         X, y, relevant, group = makers[name](n, 2 * seed + 1)
@@ -106,22 +115,32 @@ def of_group(selected: np.ndarray, relevant: np.ndarray) -> dict[str, float]:
     return row | ({"all_needed": float(100 * selected[needs_all].all(axis=1).mean())} if needs_all.any() else {})
 
 
-COLUMNS = ("more_than_one", "at_least_one", "all_needed", "gate_correlation", "tpr", "fdr", "accuracy")
+def table(rows: list[dict]) -> str:
+    """Markdown: means over the seeds that both covariances have, and paired differences with 95% intervals."""
+    lines = ["| data | seeds | R | " + " | ".join(label for label, _ in COLUMNS.values()) + " |"]
+    lines.append("|---|---|---|" + "---|" * len(COLUMNS))
+    for name in (name for name in suites() if any(row["name"] == name for row in rows)):
+        sides = [
+            {row["seed"]: row for row in rows if (row["name"], row["covariance"]) == (name, one)} for one in COVARIANCES
+        ]
+        seeds = sorted(sides[0].keys() & sides[1].keys())
+        values = {
+            column: np.array([[side[seed].get(column, np.nan) for seed in seeds] for side in sides])
+            for column in ("gate_correlation", *COLUMNS)
+        }
+        correlation = values.pop("gate_correlation")[0].mean()
+        cells = [cell(values[column], whole) for column, (_, whole) in COLUMNS.items()]
+        said = "" if np.isnan(correlation) else f"{correlation:.2f}"
+        lines.append(f"| {name} | {len(seeds)} | {said} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
-def print_table(rows: list[dict]) -> None:
-    print(f"{'':22} {'gates':12} " + " ".join(f"{column:>16}" for column in COLUMNS))
-    for name in dict.fromkeys(row["name"] for row in rows):
-        copula, alone = (columns_of(rows, name, covariance) for covariance in ("low-rank", "independent"))
-        for gates, table in (("low-rank", copula), ("independent", alone)):
-            print(f"{name:22} {gates:12} " + " ".join(f"{table[column].mean():16.2f}" for column in COLUMNS))
-        cells = [difference(copula[column] - alone[column]) for column in COLUMNS]
-        print(f"{'':22} {'difference':12} " + " ".join(f"{cell:>16}" for cell in cells))
-
-
-def columns_of(rows: list[dict], name: str, covariance: str) -> dict[str, np.ndarray]:
-    mine = [row for row in rows if (row["name"], row["covariance"]) == (name, covariance)]
-    return {column: np.array([row.get(column, np.nan) for row in mine]) for column in COLUMNS}
+def cell(pair: np.ndarray, whole: bool) -> str:
+    """The covariances' means (2, seeds) and their difference, or the difference alone; empty where there are none."""
+    if np.isnan(pair).all():
+        return ""
+    means = f"{pair[0].mean():.1f} / {pair[1].mean():.1f}, " if whole else ""
+    return means + difference(pair[0] - pair[1])
 
 
 def difference(values: np.ndarray) -> str:
@@ -139,6 +158,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--names", nargs="+", default=list(suites()), choices=list(suites()), metavar="NAME")
     parser.add_argument("--stack", type=int, default=0, help="data sets side by side; 0: all on a GPU, one on a CPU")
+    parser.add_argument("--jobs", type=int, default=1, help="fits side by side, a thread each (on a CPU)")
     parser.add_argument("--out", type=Path, default=Path("results/dependence.jsonl"))
     parser.add_argument("--quick", action="store_true", help="one tiny pair of fits, to see that it runs")
     args = parser.parse_args()

@@ -1,33 +1,34 @@
 """The appendix's block covariance: quality and time against low-rank, full and independent gates.
 
-    python benchmarks/dependence_blocks.py --seeds 3                        # 200 and 2,000 features
+    python benchmarks/dependence_blocks.py --seeds 3 --jobs 16              # 200 and 2,000 features
     python benchmarks/dependence_blocks.py --features 200 --objectives honest
 
 Features come in blocks of ten: one of each block is drawn, the others are copies of it at correlation .8. The log-odds
 are 3 x1 where x2, the first of the second block, is below 0, else 3 x3, the first of the third. TPR and FDR are by
 blocks: a block is found where any of its features is selected, and what else is selected in it is counted as wasted.
 The paper gives every row its own L ("joint"): d^2 entries a row with "full", the sum of squared block sizes with
-"block", 8 d with "low-rank". With "honest" all rows share L, and up to 128 features remain after screening.
+"block", 8 d with "low-rank". With "honest" all rows share L, and up to 128 features remain after screening. Rows that
+are in --out are not measured again; times of fits side by side are of one thread each on a busy machine.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+import itertools
 import time
 from pathlib import Path
 
 import numpy as np
-import torch
+from rows import collect, known, missing
 from scipy.special import expit
 
 from sklar import CopulaSelectorClassifier
 from sklar.metrics import false_discovery_rate, true_positive_rate
-from sklar.paper.experiments.environment import commit
 
 SIZE = 10  # features of a block
 CORRELATION = 0.8
 COVARIANCES = ("low-rank", "block", "full", "independent")
+KEY = ("objective", "covariance", "features", "seed", "n")
 # Of joint training, whose penalty is not chosen: one that selects on 200 features.
 JOINT = {"penalty": 0.05, "max_epochs": 50}
 
@@ -46,57 +47,52 @@ def blocks(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return copies, y, needed
 
 
-def measure(objective: str, covariance: str, d: int, seed: int, args: argparse.Namespace) -> dict:
-    X, y, _ = blocks(args.rows, d, 2 * seed)
-    words = (JOINT if objective == "joint" else {}) | ({"max_epochs": 2} if args.quick else {})
+def measure(objective: str, covariance: str, d: int, seed: int, n: int, device: str, quick: bool) -> list[dict]:
+    X, y, _ = blocks(n, d, 2 * seed)
+    words = (JOINT if objective == "joint" else {}) | ({"max_epochs": 2} if quick else {})
     model = CopulaSelectorClassifier(
-        objective=objective, covariance=covariance, random_state=seed, device=args.device, **words
+        objective=objective, covariance=covariance, random_state=seed, device=device, **words
     )
     start = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - start
-    X, y, needed = blocks(args.rows, d, 2 * seed + 1)
+    X, y, needed = blocks(n, d, 2 * seed + 1)
     selected = np.asarray(model.select(X)).reshape(len(X), -1, SIZE).sum(axis=2)
-    return {
-        **{"objective": objective, "covariance": covariance, "features": d, "seed": seed, "commit": commit()},
+    row = {
         "tpr": true_positive_rate(needed, selected > 0),
         "fdr": false_discovery_rate(needed, selected > 0),
         "wasted": float(np.maximum(selected - 1, 0).sum(axis=1).mean()),
         "accuracy": float(100 * model.score(X, y)),
         "seconds": seconds,
     }
+    return [dict(zip(KEY, (objective, covariance, d, seed, n), strict=True)) | row]
 
 
-def print_table(rows: list[dict]) -> None:
-    print("| training | features | covariance | TPR | FDR | wasted per row | accuracy | fit, s | to low-rank |")
-    print("|---|---|---|---|---|---|---|---|---|")
-    for objective, d in dict.fromkeys((row["objective"], row["features"]) for row in rows):
+def table(rows: list[dict]) -> str:
+    """Markdown: means over seeds."""
+    lines = ["| training | features | covariance | TPR | FDR | wasted per row | accuracy | fit, s | to low-rank |"]
+    lines.append("|---|---|---|---|---|---|---|---|---|")
+    for objective, d in sorted({(row["objective"], row["features"]) for row in rows}):
         mine = [row for row in rows if (row["objective"], row["features"]) == (objective, d)]
-        usual = np.mean([row["seconds"] for row in mine if row["covariance"] == COVARIANCES[0]])
-        for covariance in dict.fromkeys(row["covariance"] for row in mine):
+        usual = np.mean([row["seconds"] for row in mine if row["covariance"] == COVARIANCES[0]] or [np.nan])
+        for covariance in (one for one in COVARIANCES if any(row["covariance"] == one for row in mine)):
             of = [row for row in mine if row["covariance"] == covariance]
             mean = {key: np.mean([row[key] for row in of]) for key in ("tpr", "fdr", "wasted", "accuracy", "seconds")}
-            print(
+            lines.append(
                 f"| {objective} | {d} | {covariance} | {mean['tpr']:.1f} | {mean['fdr']:.1f} | {mean['wasted']:.2f} | "
                 f"{mean['accuracy']:.1f} | {mean['seconds']:.0f} | {mean['seconds'] / usual:.2f}x |"
             )
+    return "\n".join(lines)
 
 
 def main() -> None:
     args = parse()
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    rows = []
-    with args.out.open("a") as file:
-        for d in args.features:
-            for objective in args.objectives:
-                for seed in range(args.seeds):
-                    for covariance in args.covariances:
-                        torch.set_num_threads(args.threads)
-                        row = measure(objective, covariance, d, seed, args)
-                        rows.append(row)
-                        file.write(json.dumps(row) + "\n")
-                        file.flush()
-    print_table(rows)
+    rows = known(args.out)
+    asked = itertools.product(
+        args.objectives, args.covariances, args.features, range(args.seeds), [args.rows], [args.device], [args.quick]
+    )
+    rows += collect(measure, missing(asked, rows, KEY), args.out, args.jobs)
+    print(table([row for row in rows if row["n"] == args.rows]))
 
 
 def parse() -> argparse.Namespace:
@@ -104,7 +100,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, default=5_000)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="fits side by side, a thread each")
     parser.add_argument("--features", type=int, nargs="+", default=[200, 2_000])
     parser.add_argument("--objectives", nargs="+", default=["honest", "joint"], choices=["honest", "joint"])
     parser.add_argument("--covariances", nargs="+", default=list(COVARIANCES), choices=COVARIANCES)

@@ -13,26 +13,28 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import os
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 from dependence import difference
+from rows import collect, known, missing
 
 from sklar import CopulaRankerRegressor
 from sklar.datasets import make_redundant_values
-from sklar.paper.experiments.environment import commit
 
 COVARIANCES = ("low-rank", "independent")
 OBJECTIVES = ("honest", "joint")
-COLUMNS = ("wasted", "all_found", "r2", "by_worth", "copy_correlation")
+COLUMNS = {
+    "wasted": "wasted places per row",
+    "all_found": "all found, % of rows",
+    "r2": "R²",
+    "by_worth": "first outweighs last, % of rows",
+    "copy_correlation": "R of copies",
+}
 KEY = ("objective", "covariance", "k", "seed", "rows")
 
 
-def measure(objective: str, covariance: str, k: int, seed: int, n: int, max_epochs: int | None) -> dict:
+def measure(objective: str, covariance: str, k: int, seed: int, n: int, max_epochs: int | None) -> list[dict]:
     """One fit, and what its ranking of as many new rows is like."""
     X, y, _, _ = make_redundant_values(n, random_state=2 * seed)
     words = {"objective": objective, "covariance": covariance, "random_state": seed, "max_epochs": max_epochs}
@@ -41,49 +43,46 @@ def measure(objective: str, covariance: str, k: int, seed: int, n: int, max_epoc
     ranked = ranker.rank(X)
     found = np.stack([np.isin(ranked, group).any(axis=1) for group in groups], axis=1)
     weight, correlation = worth[ranked], ranker.correlation(X)
-    return dict(zip(KEY, (objective, covariance, k, seed, n), strict=True)) | {
+    row = {
         "wasted": float((k - found.sum(axis=1)).mean()),
         "all_found": float(100 * (found.sum(axis=1) == min(k, len(groups))).mean()),
         "r2": float(ranker.score(X, y)),
         "by_worth": float(100 * (weight[:, 0] > weight[:, -1]).mean()),
         "copy_correlation": float(np.mean([correlation[g[0], copy] for g in groups for copy in g[1:]])),
     }
+    return [dict(zip(KEY, (objective, covariance, k, seed, n), strict=True)) | row]
 
 
-def plans(args: argparse.Namespace, done: set[tuple]) -> list[tuple]:
-    asked = itertools.product(args.objectives, COVARIANCES, args.k, range(args.seeds), [args.rows])
-    return [(*plan, args.max_epochs) for plan in asked if plan not in done]
+def table(rows: list[dict]) -> str:
+    """Markdown: means over seeds, and the paired difference of the covariances with its 95% interval."""
+    lines = ["| training | k | gates | " + " | ".join(COLUMNS.values()) + " |", "|---|---|---|" + "---|" * len(COLUMNS)]
+    for objective, k in sorted({(row["objective"], row["k"]) for row in rows}, key=lambda one: (one[0], -one[1])):
+        sides = [of_seed(rows, objective, covariance, k) for covariance in COVARIANCES]
+        for covariance, side in zip(COVARIANCES, sides, strict=True):
+            if side:
+                means = np.mean(list(side.values()), axis=0)
+                lines.append(f"| {objective} | {k} | {covariance} | " + " | ".join(f"{v:.3f}" for v in means) + " |")
+        if both := sorted(sides[0].keys() & sides[1].keys()):
+            changes = np.array([[a - b for a, b in zip(sides[0][s], sides[1][s], strict=True)] for s in both])
+            cells = " | ".join(difference(values) for values in changes.T)
+            lines.append(f"| | | difference, {len(both)} seeds | {cells} |")
+    return "\n".join(lines)
 
 
-def print_table(rows: list[dict]) -> None:
-    print(f"{'':10} {'k':>2} {'gates':12} " + " ".join(f"{column:>18}" for column in COLUMNS))
-    for objective, k in sorted({(row["objective"], row["k"]) for row in rows}):
-        sides = []
-        for covariance in COVARIANCES:
-            mine = sorted(
-                (r for r in rows if (r["objective"], r["covariance"], r["k"]) == (objective, covariance, k)),
-                key=lambda row: row["seed"],
-            )
-            sides.append({column: np.array([row[column] for row in mine]) for column in COLUMNS})
-            cells = " ".join(f"{sides[-1][column].mean():18.3f}" for column in COLUMNS)
-            print(f"{objective:10} {k:2} {covariance:12} {cells}")
-        cells = [difference(sides[0][column] - sides[1][column]) for column in COLUMNS]
-        print(f"{'':10} {'':2} {'difference':12} " + " ".join(f"{cell:>18}" for cell in cells))
+def of_seed(rows: list[dict], objective: str, covariance: str, k: int) -> dict[int, list[float]]:
+    """Seed -> what was measured, by column."""
+    mine = (row for row in rows if (row["objective"], row["covariance"], row["k"]) == (objective, covariance, k))
+    return {row["seed"]: [row[column] for column in COLUMNS] for row in mine}
 
 
 def main() -> None:
     args = parse()
-    os.environ["OMP_NUM_THREADS"] = "1"  # of the processes below: one fit a core
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    rows = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
-    todo = plans(args, {tuple(row[key] for key in KEY) for row in rows})
-    version = commit()
-    with args.out.open("a") as file, ProcessPoolExecutor(args.jobs, get_context("spawn")) as pool:
-        for row in pool.map(measure, *zip(*todo, strict=True)) if todo else ():
-            rows.append(row)
-            file.write(json.dumps(row | {"commit": version}) + "\n")
-            file.flush()
-    print_table([row for row in rows if row["rows"] == args.rows])
+    rows = known(args.out)
+    asked = itertools.product(
+        args.objectives, args.covariances, args.k, range(args.seeds), [args.rows], [args.max_epochs]
+    )
+    rows += collect(measure, missing(asked, rows, KEY), args.out, args.jobs)
+    print(table([row for row in rows if row["rows"] == args.rows]))
 
 
 def parse() -> argparse.Namespace:
@@ -92,6 +91,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--k", type=int, nargs="+", default=[4, 3])
     parser.add_argument("--objectives", nargs="+", default=list(OBJECTIVES), choices=OBJECTIVES)
+    parser.add_argument("--covariances", nargs="+", default=list(COVARIANCES), choices=COVARIANCES)
     parser.add_argument("--jobs", type=int, default=1, help="fits side by side, a core each")
     parser.add_argument("--max-epochs", type=int, default=None)
     parser.add_argument("--out", type=Path, default=Path("results/dependence-ranking.jsonl"))

@@ -21,7 +21,12 @@ from sklar.paper.experiments.results import published
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import dependence  # noqa: E402
+import dependence_blocks  # noqa: E402
+import dependence_ranking  # noqa: E402
+import dependence_tables  # noqa: E402
 import one_fit  # noqa: E402
+import ranking_order  # noqa: E402
 import rival_tables  # noqa: E402
 
 PAGES = ("README.md", "docs/method.md", "docs/results.md", "docs/reproduction.md", "docs/baselines.md")
@@ -178,6 +183,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "MNIST": lambda: images("mnist", "MNIST"),
     "Fashion-MNIST": lambda: images("fashion-mnist", "Fashion-MNIST"),
     "ISOLET": lambda: images("isolet", "ISOLET"),
+    "dependence": lambda: dependence.table(rows_of("dependence")),
+    "dependence of rankers": lambda: dependence_ranking.table(rows_of("dependence-ranking")),
+    "dependence in blocks": lambda: dependence_blocks.table(rows_of("dependence-blocks")),
+    "dependence on tables": lambda: dependence_tables.table(rows_of("dependence-tables")),
+    "interchangeable on tables": lambda: dependence_tables.groups_table(rows_of("dependence-tables")),
+    "order of rankings": lambda: ranking_order.table(rows_of("ranking-order")),
     "one fit": lambda: one_fit.table(rows_of("one-fit")),
     "rivals, 11 features": lambda: rivals(11, cost=False),
     "rivals, 11 features, cost": lambda: rivals(11, cost=True),

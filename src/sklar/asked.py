@@ -35,4 +35,4 @@ def told_k(network: GateModel, priced: GateModel | None, path: PenaltyPath, k: i
         return network.with_k(int(k))
     nearest = int(np.argmin(np.abs(np.log(np.array(path["k"]) / k))))
     better = path["loss"][nearest] < path["prefix_loss"][nearest]
-    return (priced.at_penalty(float(np.log(k / most))) if better else network).with_k(int(k))
+    return priced.with_k(int(k), told=True) if better else network.with_k(int(k))

@@ -121,7 +121,7 @@ class FittedModel:
 
     def scores(self, rows: Any) -> np.ndarray:
         """alpha: above 0 is more probable than not, larger ranks higher; -inf for columns not read: (n, d)."""
-        inside = self._map(rows, lambda network, x: network.scores(x))
+        inside = self._map(rows, lambda network, x: network.ordered(x))
         wide = np.full(rows.shape, -np.inf)
         wide[:, self.schema.columns] = inside[:, self.schema.gates]
         return wide
@@ -156,13 +156,13 @@ class FittedModel:
 
         Features that have nothing to show (see `withheld`) are last; where fewer than k have, `masks` leaves them out.
         """
-        return self.schema.first_columns[self._map(rows, lambda network, x: ranking(network.scores(x), self.k or 0))]
+        return self.schema.first_columns[self._map(rows, lambda network, x: ranking(network.ordered(x), self.k or 0))]
 
     def places(self, rows: Any, level: float) -> np.ndarray:
         """Lowest and highest place that a share of the models gives the features of `ranks`: int (n, k, 2)."""
         result = np.empty((rows.shape[0], self.k or 0, 2), dtype=int)
         for part, network, x in self.blocks(rows, self.n_models * len(self.schema.columns)):
-            listed = ranking(network.scores(x), self.k or 0)  # (1, b, k)
+            listed = ranking(network.ordered(x), self.k or 0)  # (1, b, k)
             places = network.places(x)  # (models, b, w)
             of_listed = places.gather(-1, listed.expand(len(places), -1, -1)).cpu().numpy()
             edges = np.quantile(of_listed, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")

@@ -6,19 +6,20 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from lightgbm import LGBMClassifier
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor, RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
-from xgboost import XGBClassifier
 
 import sklar
 from sklar.datasets import make_synthetic
 from tests.estimators.test_sklearn_checks import PENALTY, WORDS, name_of
 from tests.helpers import quick, toy_rows, toy_target
+
+lightgbm = pytest.importorskip("lightgbm", reason="extra [baselines]")
+xgboost = pytest.importorskip("xgboost", reason="extra [baselines]")
 
 FEW = {"n_estimators": 5, "n_jobs": 1}
 
@@ -93,7 +94,7 @@ def test_another_fit_of_a_loaded_estimator_asks_for_the_predictor(by_trees, tmp_
     again.set_params(predictor="trees", max_epochs=1).fit(X, value)
 
 
-@pytest.mark.parametrize("predictor", [LGBMClassifier(**FEW, verbosity=-1), XGBClassifier(**FEW)])
+@pytest.mark.parametrize("predictor", [lightgbm.LGBMClassifier(**FEW, verbosity=-1), xgboost.XGBClassifier(**FEW)])
 def test_trees_of_other_libraries_travel_too(predictor, tmp_path):
     X, value = toy_rows(200)
     model = quick(sklar.CopulaSelectorClassifier, predictor=predictor).fit(X, np.digitize(value, [-1, 1]))

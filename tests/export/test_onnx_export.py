@@ -81,6 +81,39 @@ def test_of_features_that_stand_for_each_other_the_best_is_kept(tmp_path):
     assert assert_same_answers(model, tmp_path).sum() < before
 
 
+def test_a_ranker_gives_one_of_each_group_a_place(tmp_path):
+    X, value = toy_rows(100, 6)
+    model = quick(sklar.CopulaRankerClassifier, objective="honest", k=3).fit(X, value > 0)
+    before = assert_same_answers(model, tmp_path)
+    model.fitted_.network.substitutes[:2, :2] = True
+    model.fitted_.network.substitutes[2:4, 2:4] = True
+    model.fitted_.network.substitutes.fill_diagonal_(False)
+    model.fitted_ = replace(model.fitted_)
+    after = assert_same_answers(model, tmp_path)
+    assert (before[:, :2].all(axis=1) | before[:, 2:4].all(axis=1)).any()
+    assert not (after[:, :2].all(axis=1) | after[:, 2:4].all(axis=1)).any()
+    assert (after.sum(axis=1) == 3).all()
+    np.testing.assert_array_equal(np.sort(model.rank(X)), np.argwhere(model.select(X))[:, 1].reshape(-1, 3))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_the_beginning_of_a_ranking(grouped, tmp_path):
+    X, value = toy_rows(200, 9)
+    model = quick(sklar.CopulaRankerRegressor, objective="honest", k=6, max_epochs=4).fit(X, value)
+    if grouped:
+        model.fitted_.network.substitutes[:3, :3] = True
+        model.fitted_.network.substitutes.fill_diagonal_(False)
+    model.fitted_ = replace(model.fitted_, priced=None)  # so that the fitted ranking answers
+    for k in (1, 2, 4, 5):
+        path = tmp_path / f"{k}.onnx"
+        model.to_onnx(path, k=k)
+        (mask,) = onnxruntime.InferenceSession(path).run(["mask"], {"X": X.astype(np.float32)})
+        np.testing.assert_array_equal(mask, model.select(X.astype(np.float32), k=k))
+        expected = np.zeros(X.shape, dtype=bool)
+        np.put_along_axis(expected, model.rank(X.astype(np.float32))[:, :k], True, axis=1)
+        np.testing.assert_array_equal(mask, expected)
+
+
 def give_row_part(estimator):
     """Let the rows of a fitted honest selector decide which of its features exclude each other."""
     old = estimator.fitted_.network

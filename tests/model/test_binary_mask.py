@@ -109,3 +109,12 @@ def test_of_a_group_the_best_selected_feature_stays():
     expected = [[False, False, True, True], [True, False, False, True], [False, True, False, False]]
     assert kept.tolist() == [expected]
     assert torch.equal(binary_mask.best_of_groups(mask, scores, torch.zeros(1, 4, 4, dtype=torch.bool)), mask)
+
+
+def test_the_others_of_a_group_come_after_all_other_features():
+    scores = torch.tensor([[[3.0, 2.0, 1.0, -5.0]]])
+    together = torch.zeros(4, 4, dtype=torch.bool)
+    together[0, 1] = together[1, 0] = True
+    ranked = binary_mask.after_the_best(scores, together).argsort(dim=-1, descending=True)
+    assert ranked.tolist() == [[[0, 2, 3, 1]]]
+    assert binary_mask.after_the_best(scores, torch.zeros_like(together)) is scores

@@ -7,9 +7,9 @@ import torch
 from sklar.model.gates import Gates
 from sklar.training.honest.folds import deal
 from sklar.training.honest.predictors import FoldPredictors
-from sklar.training.honest.scoring import Decisions, new_selector
+from sklar.training.honest.scoring import Decisions, PenaltyRange, new_selector
 from sklar.training.honest.screening import Screened
-from sklar.training.honest.selector import PenaltyRange, SelectorTraining
+from sklar.training.honest.selector import SelectorTraining
 from sklar.training.honest.settings import PredictorSettings, SelectorSettings
 from sklar.training.tasks import Task
 from tests.helpers import seeded

@@ -30,6 +30,7 @@ class CopulaRanker(CopulaEstimator):
     def rank(self, X: Any, *, k: int | None = None) -> Any:
         """The k features that decide each row, best first, as column numbers: int (n, k).
 
+        The first is what a ranker of one feature would show, the second the best of the rest for one of two, and so on.
         A group of columns is one feature, and its first column stands for it. Features whose value is missing, and was
         in no row of `fit`, are never selected: they come last where fewer than k others are left. Any k up to that of
         `fit` can be asked.

@@ -27,7 +27,7 @@ OPTIONS = {
     "loadings_precision": ("float32", "bfloat16"),
     "output_kind": ("", *KINDS),
 }
-FROM_ZERO = ("n_factors", "min_features", "row_hidden")  # other whole numbers begin at 1
+FROM_ZERO = ("n_factors", "min_features", "row_hidden", "order_k")  # other whole numbers begin at 1
 RANGES = {"temperature": {"above": 0.0}, "step_exponent": {"least": 0.0}, "correlation_strength": {"least": 0.0}}
 
 

@@ -19,6 +19,7 @@ Names of features and classes are in the metadata.
 from __future__ import annotations
 
 import json
+from functools import reduce
 from os import PathLike
 
 import numpy as np
@@ -33,11 +34,15 @@ from sklar.atomic import replace_file
 from sklar.export.onnx_graph import Graph
 from sklar.fitted import FittedModel
 from sklar.model.acquisition_model import AcquisitionModel
+from sklar.model.binary_mask import FAR_BELOW
 from sklar.model.ensemble import SHUT, EnsembleModel
 from sklar.model.honest_model import HonestModel
+from sklar.model.order import Order, told_counts
 from sklar.model.row_factors import EXCLUDING
 from sklar.model.selection import GateModel, SelectionModel
 from sklar.table.scaling import FURTHEST_DEVIATION
+
+LOWEST = -1e9  # below every score
 
 
 def write_onnx(fitted: FittedModel, path: str | PathLike[str]) -> None:
@@ -45,7 +50,7 @@ def write_onnx(fitted: FittedModel, path: str | PathLike[str]) -> None:
     refuse_what_does_not_fit(fitted)
     graph, schema, target = Graph(), fitted.schema, fitted.target
     x = _scaled(graph, fitted)
-    mask = _decided(graph, fitted.network, _scores(graph, fitted.network, x))
+    mask = _shown(graph, fitted.network, x)
     shown = graph.cast(mask, TensorProto.DOUBLE)
     outputs = _outputs(graph, fitted.network, x, shown, target.is_classified)
     _predictions(graph, fitted, graph("Squeeze", outputs, graph.whole(0)))
@@ -85,6 +90,35 @@ def _scaled(graph: Graph, fitted: FittedModel) -> str:
     x = graph("Div", x, graph.constant(scaling.spread[read]))
     x = graph("Clip", x, graph.constant(-FURTHEST_DEVIATION), graph.constant(FURTHEST_DEVIATION))
     return graph("Unsqueeze", x, graph.whole(0))
+
+
+def _shown(graph: Graph, model: GateModel, x: str) -> str:
+    """The mask without noise: bool (1, n, w)."""
+    if isinstance(model, HonestModel) and model.order is not None and model.is_prefix:
+        return _prefix(graph, model, model.order, x)
+    return _decided(graph, model, _scores(graph, model, x))
+
+
+def _prefix(graph: Graph, model: HonestModel, order: Order, x: str) -> str:
+    """The first k features of a longer ranking (see `model.order`): bool (1, n, w)."""
+    k, most = model.architecture.k or 0, model.architecture.order_k
+    scores, first = _one_of_each(graph, model, _scores(graph, model, x)), graph.linear(x, order.choice.first)
+    left, parts, done = _largest(graph, scores, most), [], 0
+    for count in [*told_counts(order.least, most), most]:
+        if done < k:
+            at_count = scores if count == most else _told(graph, model, order, first, count)
+            worth = graph("Where", left, at_count, graph.constant(LOWEST))
+            parts.append(_largest(graph, worth, min(count, k) - done))
+            left, done = graph("And", left, graph("Not", parts[-1])), min(count, k)
+    return reduce(lambda a, b: graph("Or", a, b), parts)
+
+
+def _told(graph: Graph, model: HonestModel, order: Order, first: str, count: int) -> str:
+    """Scores of a ranker that is told a number of features, from its first layer: (1, n, w)."""
+    net, activation = order.choice, model.architecture.activation
+    moved = graph("Add", first, graph.constant(order.shift(count).detach().cpu().numpy()))
+    hidden = graph.activation(graph.linear(graph.activation(moved, activation), net.second), activation)
+    return _one_of_each(graph, model, graph.linear(hidden, net.scores))
 
 
 def _scores(graph: Graph, model: GateModel, x: str) -> str:
@@ -139,24 +173,38 @@ def _vote(graph: Graph, member: GateModel, x: str) -> str:
 def _decided(graph: Graph, model: GateModel, scores: str) -> str:
     """The mask without noise: bool (1, n, w)."""
     if model.architecture.k is not None:
-        top = graph("TopK", scores, graph.whole(model.architecture.k), take=1, of=2, axis=-1)
-        ones = graph("ConstantOfShape", graph("Shape", top), value=_filled(1.0))
-        zeros = graph("ConstantOfShape", graph("Shape", scores), value=_filled(0.0))
-        return graph.cast(graph("ScatterElements", zeros, top, ones, axis=-1), TensorProto.BOOL)
-    mask = graph("Greater", scores, graph.constant(0.0))
-    groups = getattr(model, "substitutes", None)
+        return _largest(graph, _one_of_each(graph, model, scores), model.architecture.k)
+    mask, groups = graph("Greater", scores, graph.constant(0.0)), getattr(model, "substitutes", None)
     if groups is None or not groups.any():
         return mask
     return graph("And", mask, graph("Not", _beaten(graph, mask, scores, groups.cpu().numpy())))
 
 
-def _beaten(graph: Graph, mask: str, scores: str, groups: np.ndarray) -> str:
-    """Whether a selected feature of the same group has a higher score (see `best_of_groups`): bool (1, n, w)."""
+def _largest(graph: Graph, scores: str, k: int) -> str:
+    """True at the k largest: bool (1, n, w)."""
+    top = graph("TopK", scores, graph.whole(k), take=1, of=2, axis=-1)
+    ones = graph("ConstantOfShape", graph("Shape", top), value=_filled(1.0))
+    zeros = graph("ConstantOfShape", graph("Shape", scores), value=_filled(0.0))
+    return graph.cast(graph("ScatterElements", zeros, top, ones, axis=-1), TensorProto.BOOL)
+
+
+def _one_of_each(graph: Graph, model: GateModel, scores: str) -> str:
+    """A ranker's scores, below all others for features beside a better one of their group: (1, n, w)."""
+    groups = getattr(model, "substitutes", None)
+    if groups is None or not groups.any():
+        return scores
+    beaten = _beaten(graph, None, scores, groups.cpu().numpy())
+    return graph("Where", beaten, graph("Sub", scores, graph.constant(FAR_BELOW)), scores)
+
+
+def _beaten(graph: Graph, mask: str | None, scores: str, groups: np.ndarray) -> str:
+    """Whether a selected (or any) feature of the same group has a higher score (see `best_of_groups`): (1, n, w)."""
     members = np.flatnonzero(groups.any(axis=0))
     own = graph.take(scores, members)  # (1, n, m)
     higher = graph("Greater", graph("Unsqueeze", own, graph.whole(2)), graph("Unsqueeze", own, graph.whole(3)))
-    shown = graph("Unsqueeze", graph.take(mask, members), graph.whole(2))
-    rivals = graph("And", shown, graph.constant(groups[np.ix_(members, members)], np.bool_))
+    rivals = graph.constant(groups[np.ix_(members, members)], np.bool_)
+    if mask is not None:
+        rivals = graph("And", graph("Unsqueeze", graph.take(mask, members), graph.whole(2)), rivals)
     beats = graph.cast(graph("And", higher, rivals), TensorProto.DOUBLE)  # (1, n, m, m)
     lost = graph("ReduceMax", beats, graph.whole(3), keepdims=0)
     return graph.cast(graph.spread(lost, members, len(groups), 0.0), TensorProto.BOOL)

@@ -7,6 +7,8 @@ from torch import Tensor
 
 from sklar.model.topk_mask import hard_topk
 
+FAR_BELOW = 1e4  # more than scores differ by
+
 
 def relaxed_mask(scores: Tensor, noise: Tensor, temperature: float) -> Tensor:
     """z~ = sigmoid((g + alpha) / t), with g logistic noise."""
@@ -34,6 +36,18 @@ def decided(scores: Tensor, k: int | Tensor | None, min_features: int = 0) -> Te
         return hard_topk(scores, k)
     mask = most_probable_mask(scores)
     return mask | hard_topk(scores, min(min_features, scores.shape[-1])) if min_features else mask
+
+
+def after_the_best(scores: Tensor, together: Tensor) -> Tensor:
+    """Scores, below all others where another feature of the same group has a higher one.
+
+    So of a group the k largest hold one feature, unless there are too few others. Arguments are as for
+    `best_of_groups`.
+    """
+    if not together.any():
+        return scores
+    best = best_of_groups(torch.ones_like(scores, dtype=torch.bool), scores, together)
+    return torch.where(best, scores, scores - FAR_BELOW)
 
 
 def best_of_groups(mask: Tensor, scores: Tensor, together: Tensor) -> Tensor:

@@ -142,9 +142,9 @@ class EnsembleModel(GateModel):
         """Every member without its rows' part."""
         return self._with_members([member.shared() for member in self._models()])
 
-    def with_k(self, k: int) -> EnsembleModel:
+    def with_k(self, k: int, told: bool = False) -> EnsembleModel:
         """Every member with another number of features per row."""
-        return self._with_members([member.with_k(k) for member in self._models()], k=k)
+        return self._with_members([member.with_k(k, told) for member in self._models()], k=k)
 
     def _with_members(self, members: list[GateModel], **changed: Any) -> EnsembleModel:
         other = copy.copy(self)
@@ -177,7 +177,7 @@ class EnsembleModel(GateModel):
 
     def _member_scores(self, x: Tensor) -> list[Tensor]:
         return [
-            self._widened(_as_decided(member, member.scores(x[..., inputs])), i)
+            self._widened(_as_decided(member, member.ordered(x[..., inputs])), i)
             for i, (member, inputs) in enumerate(self._readers())
         ]
 

@@ -57,7 +57,9 @@ class FewRows:
     @classmethod
     def of(cls, model: object) -> FewRows | None:
         """Of a model that numpy can be asked instead of; None of any other."""
-        if type(model) is not HonestModel or model.architecture.activation != "relu" or model.architecture.row_hidden:
+        if type(model) is not HonestModel or model.architecture.activation != "relu":
+            return None
+        if model.architecture.row_hidden or model.is_prefix:
             return None
         return cls(model) if next(model.parameters()).device.type == "cpu" else None
 
@@ -74,7 +76,7 @@ class FewRows:
         scores = self.scores(x)
         if self.is_simple:
             return scores > 0
-        return self.model.decide(torch.from_numpy(scores).unsqueeze(0))[0].numpy()
+        return self.model.decide(self.model.one_of_each(torch.from_numpy(scores).unsqueeze(0)))[0].numpy()
 
     def output(self, x: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """The mean of the fold predictors from the features shown: (n, out)."""

@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax
 
-from sklar.model.binary_mask import best_of_groups
+from sklar.model.binary_mask import after_the_best, best_of_groups
 from sklar.model.covariance import Covariance, Independent, LowRank
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import Choice, ChoiceNet
+from sklar.model.order import PENALTY_SCALE, Order, dealt, nested
 from sklar.model.row_factors import RowFactors, beaten, row_loadings
 from sklar.model.selection import Architecture, GateModel
-from sklar.model.topk_mask import exponential_weights
-
-PENALTY_SCALE = 0.5  # of the logarithm, as an input of ChoiceNet
+from sklar.model.topk_mask import exponential_weights, ranking
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,7 @@ class HonestArchitecture(Architecture):
     n_folds: int = 4
     any_penalty: bool = False  # the selector was trained along a path of penalties, and can be asked at others
     row_hidden: int = 0  # hidden units of the row's part of the correlation; 0: all rows share one
+    order_k: int = 0  # how many features of the largest scores are put in another order (see `order`)
 
 
 class HonestModel(GateModel):
@@ -41,9 +41,7 @@ class HonestModel(GateModel):
     def __init__(self, architecture: HonestArchitecture, generator: torch.Generator | None = None) -> None:
         super().__init__(architecture)
         a = architecture
-        self.choice = ChoiceNet(
-            a.n_features, a.choice_hidden, n_inputs=a.n_inputs, activation=a.activation, generator=generator
-        )
+        self.choice = self._choice_net(generator)
         self.predictors = MaskedPredictor(
             a.n_features, a.predict_hidden, a.n_outputs, a.n_folds, generator, self.gate_of_input
         )
@@ -62,6 +60,9 @@ class HonestModel(GateModel):
         # of the input that is told the penalty, which is folded into a bias: (1, 1, h)
         of_penalty = torch.zeros(1, 1, a.choice_hidden) if a.any_penalty else None
         self.register_buffer("penalty_weight", of_penalty)
+        self.order: Order | None = None
+        if a.order_k:
+            self.order = Order(self._choice_net(generator), max(1, len(a.forced)), a.order_k)
 
     def gates(self, x: Tensor) -> Choice:
         """Scores of the rows, and L: one of all rows, or one of each."""
@@ -73,12 +74,24 @@ class HonestModel(GateModel):
         return self._settled(self.choice(x).scores)
 
     def scores(self, x: Tensor) -> Tensor:
-        """The same, negative where a substitute is enough for the row."""
-        scores = self.gate_scores(x)
+        """The same, negative where a substitute is enough for the row; of a ranker, below all others there."""
+        scores = self.one_of_each(self.gate_scores(x))
         if self.row_factors is None or self.contested is None:
             return scores
         lost = beaten(scores > 0, scores, self.loadings[None], self.row_factors(x), self.contested[None])
         return torch.where(lost, -scores, scores)
+
+    def one_of_each(self, scores: Tensor) -> Tensor:
+        """A ranker's scores, below all others for features beside a better one that stands for them."""
+        return scores if self.architecture.k is None else after_the_best(scores, self.substitutes)
+
+    def ordered(self, x: Tensor) -> Tensor:
+        """See `GateModel.ordered`; the order is that of a ranker told 1, 2, ... features (see `order`)."""
+        scores, k = self.scores(x), self.architecture.order_k
+        if self.order is None:
+            return scores
+        told = [(count, self.one_of_each(self._settled(at_count))) for count, at_count in self.order(x, k)]
+        return dealt(scores, nested(ranking(scores, k), [*told, (k, scores)]))
 
     def shared(self) -> HonestModel:
         """The same without the rows' part."""
@@ -104,6 +117,25 @@ class HonestModel(GateModel):
             return mask
         return best_of_groups(mask, scores, self.substitutes)
 
+    def mask(self, x: Tensor) -> Tensor:
+        """See `GateModel.mask`; order matters where fewer features are shown than are in order."""
+        return self.decide(self.ordered(x) if self.is_prefix else self.scores(x))
+
+    @property
+    def is_prefix(self) -> bool:
+        """Whether rows get the first features of a longer ranking."""
+        return self.architecture.order_k > (self.architecture.k or 0)
+
+    def with_k(self, k: int, told: bool = False) -> HonestModel:
+        """See `GateModel.with_k`."""
+        if not told:
+            other = copy.copy(self)
+            other.architecture = replace(self.architecture, k=k)
+            return other
+        other = self.at_penalty(math.log(k / (self.architecture.k or k)))
+        other.architecture = replace(self.architecture, k=k, order_k=k)
+        return other
+
     def at_penalty(self, log_factor: float) -> HonestModel:
         """The model at another penalty, whose logarithm is so much larger: the penalty is one input of ChoiceNet."""
         assert self.penalty_weight is not None
@@ -119,6 +151,12 @@ class HonestModel(GateModel):
         """The same by predictors that did not learn from the rows, whose folds (1, n) in training are given."""
         outputs = self._by_fold(x, mask)
         return outputs.gather(0, folds.unsqueeze(-1).expand(-1, -1, outputs.shape[-1]))
+
+    def _choice_net(self, generator: torch.Generator | None) -> ChoiceNet:
+        a = self.architecture
+        return ChoiceNet(
+            a.n_features, a.choice_hidden, n_inputs=a.n_inputs, activation=a.activation, generator=generator
+        )
 
     def _by_fold(self, x: Tensor, mask: Tensor) -> Tensor:
         folds = self.architecture.n_folds

@@ -110,14 +110,17 @@ class GateModel(nn.Module):
         """alpha of the gates alone, whatever else `scores` takes into account: (R, n, d)."""
         return self.scores(x)
 
+    def ordered(self, x: Tensor) -> Tensor:
+        """The scores, with those of a ranker's features dealt by their order: (1, n, d)."""
+        return self.scores(x)
+
     def shared(self) -> GateModel:
         """The model with the dependence that all rows share."""
         return self
 
     def sample(self, choice: Choice, batch_shape: tuple[int, ...], generator: torch.Generator | None) -> Tensor:
         """One mask a row, drawn from the copula; hard forward, relaxed backward: (*batch_shape, d)."""
-        a = self.architecture
-        covariance = self.covariance(choice)
+        a, covariance = self.architecture, self.covariance(choice)
         if a.k is None and isinstance(covariance, Independent):
             eps = covariance.parts(batch_shape, generator)[1]  # sigma cancels
             return kernels.low_rank_mask(choice.scores, None, None, eps, a.temperature)
@@ -161,8 +164,8 @@ class GateModel(nn.Module):
         """The model at another penalty, whose logarithm is so much larger; most know one alone."""
         raise NotImplementedError
 
-    def with_k(self, k: int) -> GateModel:
-        """The same weights with another number of features per row: the best k of the ranking."""
+    def with_k(self, k: int, told: bool = False) -> GateModel:
+        """Another number of features per row: the first k of the ranking, or as one `told` k ranks them."""
         other = copy.deepcopy(self)
         other.architecture = replace(self.architecture, k=k)
         return other
@@ -173,7 +176,7 @@ class GateModel(nn.Module):
 
     def places(self, x: Tensor) -> Tensor:
         """The place that each model gives each feature, 1 the best: (models, n, d)."""
-        return topk_mask.places(self.scores(x))
+        return topk_mask.places(self.ordered(x))
 
     def _settled(self, scores: Tensor) -> Tensor:
         """The scores with those of forced gates out of reach, and of withheld ones below all others."""
@@ -246,9 +249,8 @@ class SelectionModel(GateModel):
 
     def covariance(self, choice: Choice) -> Covariance:
         """The covariance of every row's gates, from ChoiceNet's heads."""
-        a = self.architecture
+        a, loadings, sigma = self.architecture, choice.loadings, choice.sigma
         ones = choice.scores.new_ones(a.n_features)
-        loadings, sigma = choice.loadings, choice.sigma
         if choice.hidden is not None and a.covariance == "full" and self.choice.copula is not None:
             rounded = a.loadings_precision == "bfloat16" and ones.is_cuda
             factors = (choice.hidden, self.choice.copula.weight, self.choice.copula.bias)
@@ -290,10 +292,9 @@ class SelectionModel(GateModel):
 
     def _n_loadings(self) -> int:
         a = self.architecture
-        per_covariance = {
+        return {
             "independent": 0,
             "low-rank": a.n_features * self._n_factors,  # factor by factor
             "full": a.n_features**2,
             "block": self.layout.n_entries if self.layout else 0,
-        }
-        return per_covariance[a.covariance]
+        }[a.covariance]

@@ -72,7 +72,8 @@ def test_what_the_kernel_does_not_cover_takes_another_way(case):
 
 def test_a_step_of_training_takes_the_fused_branch():
     from sklar.training.honest.folds import deal
-    from sklar.training.honest.selector import PenaltyRange, train_selector
+    from sklar.training.honest.scoring import PenaltyRange
+    from sklar.training.honest.selector import train_selector
     from sklar.training.honest.settings import PredictorSettings, SelectorSettings
     from tests.training.small import parts_of
 

@@ -21,7 +21,8 @@ def test_every_optimiser_has_the_rate_of_its_schedule():
 @pytest.mark.parametrize("covariance", ["low-rank", "independent"])
 def test_honest_training_is_captured_and_replayed(covariance):
     from sklar.training.honest.folds import deal
-    from sklar.training.honest.selector import PenaltyRange, train_selector
+    from sklar.training.honest.scoring import PenaltyRange
+    from sklar.training.honest.selector import train_selector
     from sklar.training.honest.settings import PredictorSettings, SelectorSettings
     from tests.training.small import parts_of, undecided
 

@@ -11,7 +11,7 @@ from tests.training.small import SETTINGS, small_parts, with_scores
 DECISIONS = DecisionSettings()
 
 
-def test_with_k_nothing_is_decided_and_with_few_rows_nothing_is_shut():
+def test_with_k_and_independent_gates_nothing_is_decided_and_with_few_rows_nothing_is_shut():
     selector, predictors = small_parts(replace(SETTINGS, k=2))
     decisions = decide(selector, predictors, torch.zeros(2), DECISIONS, 1.0, [False, False])
     assert not any(part.any() for part in decisions)

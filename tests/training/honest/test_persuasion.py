@@ -6,20 +6,34 @@ import torch
 
 import sklar
 from sklar.training.honest.folds import deal
-from sklar.training.honest.persuasion import PersuasionPrice, with_spread
+from sklar.training.honest.persuasion import PersuasionPrice, Shown, with_spread
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.settings import PersuasionSettings, PredictorSettings
 from sklar.training.targets import CountsTask
 from sklar.training.tasks import SpreadTask, Task
 
 
-def price(task=None, problems=2, most=0.0):
+def price(task=None, problems=2, most=0.0, held=0.0):
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(problems, 40, 3, generator=generator)
     y = (x[..., 0] > 0).long()
-    folds = deal(x, y, 2, 0.0, generator)
+    folds = deal(x, y, 2, held, generator)
     predictors = FoldPredictors(folds, task or Task(2), PredictorSettings(hidden=8), generator, 0)
     return PersuasionPrice(predictors, most, PersuasionSettings())
+
+
+def vote(x, mask):
+    """A judge that takes feature 0 as a vote for class 1 and feature 1 as one for class 0."""
+    votes = mask[..., 0] - mask[..., 1]
+    return torch.stack([-votes, votes], -1) / 2
+
+
+def shown(mask, y):
+    return Shown(torch.zeros(2, 20, 3), y, mask)
+
+
+def others(rows):
+    return rows._replace(mask=rows.mask.roll(1, 1))
 
 
 def test_the_priced_loss_lies_between_the_loss_and_the_expected_loss():
@@ -32,29 +46,38 @@ def test_the_priced_loss_lies_between_the_loss_and_the_expected_loss():
 
 
 def test_the_weight_rises_while_choices_agree_with_the_answer_and_falls_when_they_do_not():
-    """The judge takes feature 0 as a vote for class 1 and feature 1 as one for class 0; neither is always right."""
     one = price(problems=1)
     y = torch.arange(20).view(1, 20).expand(2, -1) % 2
-
-    def judge(x, mask):
-        vote = mask[..., 0] - mask[..., 1]
-        return torch.stack([-vote, vote], -1) / 2
-
-    one.predictors.learner.average = judge
-    agreeing = torch.stack([y == 1, y == 0, y < 0], -1).float()
-    x = torch.zeros(2, 20, 3)
-    one.update(x, y, agreeing)
+    one.predictors.learner.average = vote
+    one.begin(1000)
+    agreeing = shown(torch.stack([y == 1, y == 0, y < 0], -1).float(), y)
+    one.update(agreeing, others(agreeing))
     assert one.weight[0] > 0
     risen = float(one.total[0])
     assert risen > 0
-    one.update(x, y, 1 - agreeing)
+    opposing = agreeing._replace(mask=1 - agreeing.mask)
+    one.update(opposing, others(opposing))
     assert float(one.total[0]) < risen
+
+
+def test_what_is_said_about_training_rows_alone_is_not_priced():
+    """Training rows are shown by votes that agree with their answers, held-out rows by votes that know nothing."""
+    one, also = (price(problems=1, most=0.2, held=0.5) for _ in range(2))
+    y = torch.arange(20).view(1, 20).expand(2, -1) % 2
+    known = shown(torch.stack([y == 1, y == 0, y < 0], -1).float(), y)
+    unknown = known._replace(mask=torch.stack([y >= 0, y < 0, y < 0], -1).float())
+    for that, held_out in ((one, unknown), (also, known)):
+        that.predictors.learner.average = vote
+        that.update(known, unknown, held_out)
+    assert one.weight.tolist() == [0.0]
+    assert also.weight[0] > 0
 
 
 def test_what_is_allowed_is_not_priced():
     one = price(problems=1, most=100.0)
     x, y = torch.randn(2, 20, 3), torch.zeros(2, 20, dtype=torch.long)
-    one.update(x, y, torch.ones(2, 20, 3))
+    rows = Shown(x, y, torch.ones(2, 20, 3))
+    one.update(rows, others(rows))
     assert one.weight.tolist() == [0.0]
 
 

@@ -10,7 +10,8 @@ from sklar.model.covariance import LowRank
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest import selector as selector_module
-from sklar.training.honest.selector import PenaltyRange, train_selector
+from sklar.training.honest.scoring import PenaltyRange
+from sklar.training.honest.selector import train_selector
 from sklar.training.honest.settings import SelectorSettings
 from tests.helpers import seeded, threads
 from tests.training.small import SETTINGS, small_parts, training_of, undecided

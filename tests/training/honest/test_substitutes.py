@@ -81,6 +81,26 @@ def test_where_gates_are_not_apart_values_that_are_alike_must_save_what_they_los
     assert found.nonzero().tolist() == ([[0, 0, 1], [0, 1, 0]] if does else [])
 
 
+@pytest.mark.parametrize(
+    ("needed", "shown"), [([0.0, 0.0, 0.1, 0.0], [1, 0, 1, 0]), ([0.0, 0.1, 0.0, 0.0], [1, 1, 0, 0])]
+)
+def test_a_ranker_gives_the_place_of_a_substitute_to_the_next_best(needed, shown):
+    """Two places: 0 and 1 exclude each other and have the largest scores; rows are better with 2, or with 1."""
+    selector, predictors = small_parts(replace(CORRELATED, k=2), problems=1)
+    with_loadings(selector, [(0, 1)])
+    with_scores(selector, 2.0, 1.0, 0.5, -1.0)
+    losing(predictors, torch.tensor([needed]))
+    assert masks_of(selector, predictors, torch.zeros(1))[0, 0, 0].tolist() == shown
+
+
+def test_of_a_ranker_only_pairs_that_rows_get_both_of_are_judged():
+    selector, predictors = small_parts(replace(CORRELATED, k=2), problems=1)
+    with_loadings(selector, [(0, 1)])
+    with_scores(selector, 2.0, -1.0, 1.0, 0.0)
+    losing(predictors, torch.zeros(1, 4))
+    assert not find_substitutes(selector, predictors, torch.zeros(1), undecided(selector), DECISIONS).any()
+
+
 def test_a_group_that_is_joined_is_whole():
     groups = joined(joined(torch.zeros(1, 5, 5, dtype=torch.bool), 0, 1), 1, 4)[0]
     assert sorted(map(tuple, groups.nonzero().tolist())) == [(0, 1), (0, 4), (1, 0), (1, 4), (4, 0), (4, 1)]

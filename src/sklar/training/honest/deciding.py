@@ -22,10 +22,13 @@ def decide(
     row_sufficiency: float,
     shows: Sequence[bool],
 ) -> Decisions:
-    """All decisions, one after the other; with k there are none. Where a problem `shows` nothing, all is shut."""
+    """All decisions, one after the other; with k only which features are substitutes.
+
+    Where a problem `shows` nothing, all is shut.
+    """
     decisions = Decisions.none(selector.alive)
     if selector.settings.k is not None:
-        return decisions
+        return decisions._replace(substitutes=find_substitutes(selector, predictors, log_penalty, decisions, settings))
     idle = ~torch.tensor(list(shows), device=selector.alive.device).unsqueeze(1).expand_as(selector.alive)
     threshold = choose_threshold(selector, predictors, log_penalty, settings, row_sufficiency)
     decisions = decisions._replace(score_threshold=threshold)

@@ -35,8 +35,8 @@ from sklar.training.honest.rehearsal import rehearse
 from sklar.training.honest.replacing import find_replacements
 from sklar.training.honest.result import HonestFit
 from sklar.training.honest.row_part import learn_row_part
-from sklar.training.honest.scoring import Decisions, Selector
-from sklar.training.honest.selector import PenaltyRange, train_selector
+from sklar.training.honest.scoring import Decisions, PenaltyRange, Selector
+from sklar.training.honest.selector import train_selector
 from sklar.training.honest.settings import HonestSettings
 from sklar.training.honest.strength import choose_strengths, joined, shows_something
 from sklar.training.penalty_path import PathChoice

@@ -74,14 +74,23 @@ class Folds:
 
         Of a team's batch, this process's share of them.
         """
+        return self._drawn(size, 0, n_first, generator, share)
+
+    def held_out_batch(self, size: int, generator: torch.Generator, share: Share = WHOLE) -> tuple[Tensor, Tensor]:
+        """The same, drawn from the rows that are held out."""
+        return self._drawn(size, self.n_train, self.x.shape[2], generator, share)
+
+    def _drawn(
+        self, size: int, first_row: int, end: int, generator: torch.Generator, share: Share
+    ) -> tuple[Tensor, Tensor]:
         problems, folds, m, d = self.x.shape
         shape = (problems, folds, size)
         if self.weight is None:
-            pick = torch.randint(n_first, shape, generator=generator, device=self.x.device)
+            pick = torch.randint(first_row, end, shape, generator=generator, device=self.x.device)
         else:
-            upto = self.weight[:, :, :n_first].cumsum(-1)
+            upto = self.weight[:, :, first_row:end].cumsum(-1)
             place = torch.rand(shape, generator=generator, device=self.x.device) * upto[..., -1:]
-            pick = torch.searchsorted(upto, place, right=True).clamp_max(n_first - 1)
+            pick = first_row + torch.searchsorted(upto, place, right=True).clamp_max(end - first_row - 1)
         pick = share.own(pick, 2)
         first = torch.arange(0, problems * folds * m, m, device=pick.device).view(problems, folds, 1)
         whole_rows = self.x.view(-1, d).index_select(0, (first + pick).flatten())  # a copy each, not a number each

@@ -14,7 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sklar.model.binary_mask import decided
+from sklar.model.binary_mask import after_the_best, decided
+from sklar.model.order import dealt, nested, told_counts
+from sklar.model.topk_mask import ranking
 from sklar.training.engine.run import Run
 from sklar.training.honest.deciding import decide
 from sklar.training.honest.decisions import choose_penalties, loss_of_nothing, mean_and_error
@@ -22,8 +24,8 @@ from sklar.training.honest.held_out import path_rows
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.result import HonestFit
 from sklar.training.honest.row_part import learn_row_part
-from sklar.training.honest.scoring import Decisions, Selector
-from sklar.training.honest.selector import PenaltyRange, train_selector
+from sklar.training.honest.scoring import Decisions, PenaltyRange, Selector
+from sklar.training.honest.selector import train_selector
 from sklar.training.honest.settings import HonestSettings
 from sklar.training.honest.strength import Candidate, joined, preferred
 from sklar.training.penalty_path import PenaltyPath, path_table
@@ -96,21 +98,28 @@ def _count_paths(fit: HonestFit, told: HonestFit, most: int) -> list[PenaltyPath
     """
     k, least = fit.selector.settings.k or 1, least_count(fit.selector)
     counts = np.unique(np.geomspace(least, k, most).round().astype(int)).tolist()
-    of_told, of_prefix = (
-        torch.stack([_out_of_fold(one, count, count if one is told else k) for count in counts], 1)
-        for one in (told, fit)
-    )
+    scores = _scores(fit, k)
+    below = [(count, _scores(told, count)) for count in told_counts(least, k)]
+    ranked = dealt(scores, nested(ranking(scores, k), [*below, (k, scores)]))
+    of_told = torch.stack([_out_of_fold(told, _scores(told, count), count) for count in counts], 1)
+    of_prefix = torch.stack([_out_of_fold(fit, ranked, count) for count in counts], 1)
     columns = zip(of_told.tolist(), of_prefix.tolist(), strict=True)
     return [{"k": counts, "loss": a, "prefix_loss": b} for a, b in columns]
 
 
-def _out_of_fold(fit: HonestFit, count: int, told: int) -> Tensor:
-    """Mean loss of training rows that show the best `count` features of a ranker that is told another number: (P,)."""
-    selector, predictors = fit.selector, fit.screened.predictors
+def _scores(fit: HonestFit, count: int) -> Tensor:
+    """Scores of training rows by a ranker that is told to give so many features: (P, F n, d)."""
+    selector, (x, _) = fit.selector, fit.screened.predictors.folds.training
+    log_penalty = selector.log_penalty_centre + math.log(count / (selector.settings.k or 1))
+    return after_the_best(selector.scores(x.flatten(1, 2), log_penalty), fit.decisions.substitutes)
+
+
+def _out_of_fold(fit: HonestFit, scores: Tensor, count: int) -> Tensor:
+    """Mean loss of training rows that show the `count` features of the largest scores (P, F n, d): (P,)."""
+    predictors = fit.screened.predictors
     (x, _), weight = predictors.folds.training, predictors.folds.training_weight
-    log_penalty = selector.log_penalty_centre + math.log(told / (selector.settings.k or 1))
-    mask = decided(selector.scores(x.flatten(1, 2), log_penalty), count).to(x.dtype)
-    return mean_and_error(predictors.out_of_fold_losses(mask.view(*x.shape[:3], -1)), weight)[0]
+    mask = decided(scores, count).to(x.dtype).view(*x.shape[:3], -1)
+    return mean_and_error(predictors.out_of_fold_losses(mask), weight)[0]
 
 
 def least_count(selector: Selector) -> int:

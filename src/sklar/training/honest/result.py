@@ -49,15 +49,32 @@ class HonestFit:
         model.choice.load_state_dict(self._scorer(problem))
         model.predictors.load_state_dict(self._predictors(problem))
         if model.penalty_weight is not None:
-            weight = selector.network.state_dict()["first.weight"][problem : problem + 1, -1:]
-            model.penalty_weight.copy_(weight.cpu())
+            model.penalty_weight.copy_(self._penalty_weight(problem))
         model.substitutes.copy_(self.decisions.substitutes[problem].cpu()[alive][:, alive])
+        if model.order is not None and self._told is not None:
+            model.order.load_state_dict(self._order(self._told, problem))
         if selector.correlation is not None:
             model.loadings.data.copy_(selector.correlation.patterned()[problem].detach().cpu()[alive])
         if model.row_factors is not None and model.contested is not None and self.row_part is not None:
             model.row_factors.load_state_dict(self._row_factors(problem))
             model.contested.copy_(self.row_part.contested[problem].cpu()[alive][:, alive])
         return model.eval()
+
+    @property
+    def _told(self) -> HonestFit | None:
+        """The ranker that is told how many features a row gets; None of a selector, or where there is none."""
+        if self.selector.settings.k is None:
+            return None
+        return self if self.any_penalty else self.priced
+
+    def _order(self, told: HonestFit, problem: int) -> dict[str, Tensor]:
+        """The weights of one problem's order."""
+        scorer = {f"choice.{key}": value for key, value in told._scorer(problem).items()}
+        return scorer | {"told": told._penalty_weight(problem)}
+
+    def _penalty_weight(self, problem: int) -> Tensor:
+        """Of the input that is told the penalty, or the number of features: (1, 1, h)."""
+        return self.selector.network.state_dict()["first.weight"][problem : problem + 1, -1:].cpu()
 
     def _row_factors(self, problem: int) -> dict[str, Tensor]:
         """The weights of one problem's row part, of the inputs that are alive."""
@@ -120,4 +137,5 @@ class HonestFit:
             min_features=s.min_features,
             any_penalty=self.any_penalty,
             row_hidden=0 if self.row_part is None else self.row_part.hidden_of(problem),
+            order_k=0 if self._told is None else s.k or 0,
         )

@@ -217,7 +217,7 @@ def _preferred(
     lost = beaten(both > 0.5, scores, _loadings(selector), part.network(x), part.contested)
     decided = training_masks(selector, predictors, log_penalty, decisions).flatten(1, 2)
     by_rows, by_all, by_none = (
-        Judged.of(predictors, log_penalty, mask.view(*folds.training[0].shape[:3], -1))
+        Judged.of(predictors, log_penalty.exp(), mask.view(*folds.training[0].shape[:3], -1))
         for mask in (both * ~lost, decided, both)
     )
     less = by_all.losses + by_all.price - by_rows.losses - by_rows.price

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from sklar.model.binary_mask import best_of_groups, decided
+from sklar.model.binary_mask import after_the_best, best_of_groups, decided
 from sklar.model.gates import Gates, inputs_of, open_forced
 from sklar.model.honest_model import PENALTY_SCALE
 from sklar.model.networks import ChoiceNet
@@ -20,6 +20,18 @@ from sklar.training.honest.folds import Folds
 from sklar.training.honest.gate_correlation import GateCorrelation, block_pattern
 from sklar.training.honest.screening import Screened
 from sklar.training.honest.settings import SHUT, SelectorSettings
+
+
+class PenaltyRange(NamedTuple):
+    """Log-penalties to learn, uniform between two."""
+
+    low: Tensor  # (P,)
+    high: Tensor
+
+    @classmethod
+    def along(cls, grid: Tensor) -> PenaltyRange:
+        """From the least to the largest of a path of log-penalties (P, G)."""
+        return cls(grid[:, 0], grid[:, -1])
 
 
 class Decisions(NamedTuple):
@@ -71,10 +83,10 @@ class Selector:
         return count, self.log_penalty_centre + (count / k).log()
 
     def decided(self, scores: Tensor, decisions: Decisions) -> Tensor:
-        """The masks of scores (P, n, d): bool (P, n, d). With k they are the k best."""
+        """The masks of scores (P, n, d): bool (P, n, d). With k they are the k best, one of substitutes."""
         s = self.settings
         if s.k is not None:
-            return decided(scores, s.k)
+            return decided(after_the_best(scores, decisions.substitutes), s.k)
         scores = scores.masked_fill(decisions.shut.unsqueeze(1), SHUT)
         mask = decided(scores - decisions.score_threshold.view(-1, 1, 1), None, s.min_features)
         return best_of_groups(mask, scores, decisions.substitutes)

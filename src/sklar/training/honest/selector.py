@@ -24,22 +24,10 @@ from sklar.training.honest.copula_flips import CopulaFlips
 from sklar.training.honest.draws import Edge, LatentEdge, Trial
 from sklar.training.honest.flips import exact_gains, inward_only
 from sklar.training.honest.group_lasso import shrink_inputs
-from sklar.training.honest.persuasion import PersuasionPrice
+from sklar.training.honest.persuasion import PersuasionPrice, Shown
 from sklar.training.honest.predictors import FoldPredictors, teaching_masks
-from sklar.training.honest.scoring import Selector
+from sklar.training.honest.scoring import PenaltyRange, Selector
 from sklar.training.penalty_path import HIGHEST_PRICE
-
-
-class PenaltyRange(NamedTuple):
-    """Log-penalties to learn, uniform between two."""
-
-    low: Tensor  # (P,)
-    high: Tensor
-
-    @classmethod
-    def along(cls, grid: Tensor) -> PenaltyRange:
-        """From the least to the largest of a path of log-penalties (P, G)."""
-        return cls(grid[:, 0], grid[:, -1])
 
 
 def train_selector(
@@ -61,6 +49,8 @@ def train_selector(
     predictors.renew_task()
     predictors.learner.begin(n_steps)
     training.learner.begin(n_steps)
+    if training.persuasion is not None:
+        training.persuasion.begin(n_steps)
     rates = [
         (training.learner.optimiser, RateSchedule(s.learning_rate, s.warm_up)),
         (predictors.learner.optimiser, RateSchedule(p.learning_rate, floor=p.rate_floor)),
@@ -85,6 +75,7 @@ class Drawn(NamedTuple):
     trial: Trial
     features: Tensor | None  # to flip, (P F, b, K); None where features are swapped
     k: int | Tensor | None  # features of each row, where they are counted: (P F, b, 1) where rows differ
+    held_out: Shown | None = None  # rows that the selector does not learn from
 
     @property
     def alpha(self) -> Tensor:
@@ -110,8 +101,12 @@ class SelectorTraining:
         # an input's weights are the longer, the more there are
         self.sparsity = s.sparsity * (s.hidden / 100) ** 0.5 * self.folds.noise * selector.strength[:, None, None]
         device = self.folds.x.device
-        held_down = s.k is not None and s.max_excess is not None
-        self.persuasion = PersuasionPrice(predictors, s.max_excess or 0.0, s.persuasion) if held_down else None
+        self.persuasion: PersuasionPrice | None = None
+        self.teaches_held_out = False
+        if s.k is not None and s.max_excess is not None:
+            self.persuasion = PersuasionPrice(predictors, s.max_excess, s.persuasion)
+            if self.folds.has_held_out:  # from the selector, to the end: predictors may learn from them
+                self.n_first, self.teaches_held_out = self.folds.n_train, n_first > self.folds.n_train
         self.sharpness = torch.ones((), device=device)  # a factor on the scores before gates are drawn
         self.noise_side = SideWork(device)  # noise, and what concerns the correlation alone
         self.features_side = SideWork(device)  # which features to flip
@@ -131,7 +126,7 @@ class SelectorTraining:
         """One step of selector, correlation and predictors."""
         x, y = self.predictors.batch(self.n_first)
         drawn = self.draw(x, y)
-        teaching = self.start_teaching(x, y, drawn.trial.draw.mask.view(*x.shape[:3], -1))
+        teaching = self.start_teaching(self.lesson(x, y, drawn))
         pairs = None
         with torch.no_grad():
             if drawn.features is None:
@@ -153,23 +148,31 @@ class SelectorTraining:
     def draw(self, x: Tensor, y: Tensor) -> Drawn:
         """Score rows (P, F, b, D) at random penalties, and draw their gates."""
         problems, n_folds, b, _ = x.shape
-        mix = self.share.rand((problems, n_folds, b, 1), 2, self.generator).flatten(1, 2)
-        low, high = self.log_penalties
-        log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
-        k: int | Tensor | None = self.settings.k
-        if self.every_k:
-            k, log_penalty = self.selector.counts(log_penalty)
-            k = k.view(problems * n_folds, b, 1)
+        k, log_penalty = self._asked_for(x)
         scores, gates, features = self._gates(x, log_penalty, k)
         # Rows of fold f meet the predictor that never saw them.
         x, y = x.flatten(0, 1), y.flatten(0, 1)
         loss: draws.RowLoss = self.predictors.task.row_loss
+        held_out = None
         if self.persuasion is not None:
-            shown = decided(scores.detach().view_as(gates.mask), k).to(x.dtype)
-            self.persuasion.update(x, y, shown)
+            chosen = Shown(x, y, decided(scores.detach().view_as(gates.mask), k).to(x.dtype))
+            dealt = chosen._replace(mask=self.share.rolled(chosen.mask, 1))
+            held_out = self._held_out() if self.folds.has_held_out else None
+            self.persuasion.update(chosen, dealt, held_out)
             loss = self.persuasion.loss
         trial = Trial(self.predictors.judge, loss, x, y, gates)
-        return Drawn(scores, log_penalty.exp().view(problems * n_folds, b, 1), trial, features, k)
+        return Drawn(scores, log_penalty.exp().view(problems * n_folds, b, 1), trial, features, k, held_out)
+
+    def _asked_for(self, x: Tensor) -> tuple[int | Tensor | None, Tensor]:
+        """How many features rows (P, F, b, D) are to get, where they are counted, and the log-penalty (P, F b, 1)."""
+        problems, n_folds, b, _ = x.shape
+        mix = self.share.rand((problems, n_folds, b, 1), 2, self.generator).flatten(1, 2)
+        low, high = self.log_penalties
+        log_penalty = torch.lerp(low[:, None, None], high[:, None, None], mix)
+        if not self.every_k:
+            return self.settings.k, log_penalty
+        k, log_penalty = self.selector.counts(log_penalty)
+        return k.view(problems * n_folds, b, 1), log_penalty
 
     def _gates(
         self, x: Tensor, log_penalty: Tensor, k: int | Tensor | None
@@ -189,9 +192,26 @@ class SelectorTraining:
             gates = draws.draw_gates(alpha, noise.result())
         return scores, gates, features.result()
 
-    def start_teaching(self, x: Tensor, y: Tensor, drawn: Tensor) -> Handle[None]:
-        """Let the predictors learn, while the step goes on, from masks made of those `drawn` (P, F, b, d)."""
-        s, predictors = self.settings, self.predictors
+    @torch.no_grad()
+    def _held_out(self) -> Shown:
+        """Held-out rows, shown by the average of the weights, which is what remains of the training."""
+        x, y = self.folds.held_out_batch(self.predictors.batch_rows, self.generator, self.share)
+        k, log_penalty = self._asked_for(x)
+        average = replace(self.selector, network=self.learner.average)
+        scores = average.scores(x.flatten(1, 2), log_penalty).view(x.shape[0] * x.shape[1], x.shape[2], -1)
+        return Shown(x.flatten(0, 1), y.flatten(0, 1), decided(scores, k).to(x.dtype))
+
+    def lesson(self, x: Tensor, y: Tensor, drawn: Drawn) -> Shown:
+        """What the predictors learn from: rows (P, F, b, ...) with their draws, and a share of the held-out rows."""
+        shown = Shown(x, y, drawn.trial.draw.mask.view(*x.shape[:3], -1))
+        if drawn.held_out is None or not self.teaches_held_out:
+            return shown
+        share = 1 - self.folds.n_train / self.folds.x.shape[2]
+        return shown.mixed_with(drawn.held_out, self.share.rand(y.shape, 2, self.generator) < share)
+
+    def start_teaching(self, lesson: Shown) -> Handle[None]:
+        """Let the predictors learn, while the step goes on, from masks made of those of rows (P, F, b, ...)."""
+        (x, y, drawn), s, predictors = lesson, self.settings, self.predictors
         bit_flips = s.bit_flips * min(1.0, s.bit_flip_features / drawn.shape[-1])
 
         def masks(drawn: Tensor) -> Tensor:

@@ -52,7 +52,7 @@ class PredictorSettings:
 class PersuasionSettings:
     """How the weight on the excess of a ranker's choices follows that excess (see `persuasion`)."""
 
-    rate: float = 0.1  # added to the weight a step, per unit of excess above what is allowed
+    rate: float = 100.0  # added to the weight over a part of the training, per unit of excess above what is allowed
     at_once: float = 5.0  # and for this step only: without it the weight swings
     most_weight: float = 1.5  # above 1 evidence against the answer is worth more, which ends what no price did
 
@@ -178,14 +178,17 @@ class DecisionSettings:
     clearly_worse: float = 3.0  # standard errors of what a kind of rows loses
     least_contested: float = 0.01  # share of rows that get both of such a pair, from which on rows have their own say
     better_by_rows: float = 2.0  # standard errors by which that must be better than one for all
+    better_by_next: float = 2.0  # and by which a ranker's next best feature must be better than a substitute
     few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
     # Level of the test that says whether anything can be shown. What it tests was chosen from eight, so of tables of
     # pure noise more than this share pass: it was lowered from 0.02, with which 5 of 48 did (300 x 200).
     false_alarms: float = 0.005
     # Standard errors by which a weaker regularisation of the selector must be better. With 1 instead of 2, four of 36
-    # cells of Syn1-6 missed their targets; with k, loss alone decides, and differences are larger.
+    # cells of Syn1-6 missed their targets. With k, loss alone decides: where a ranker's weaker one was ahead by less
+    # than one error (15 fits of training rows of eight tables), new rows agreed in 10, by .05 in the mean, and
+    # disagreed in the others by at most .03.
     weaker_selector: float = 2.0
-    weaker_ranker: float = 1.0
+    weaker_ranker: float = 0.0
 
     def errors_of_strength(self, k: int | None) -> float:
         """By how many standard errors a weaker strength must be better."""

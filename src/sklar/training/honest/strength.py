@@ -23,8 +23,8 @@ from sklar.training.engine.loop import Record
 from sklar.training.engine.run import Run
 from sklar.training.honest.decisions import HeldOut, choose_penalties
 from sklar.training.honest.predictors import FoldPredictors
-from sklar.training.honest.scoring import Selector
-from sklar.training.honest.selector import PenaltyRange, train_selector
+from sklar.training.honest.scoring import PenaltyRange, Selector
+from sklar.training.honest.selector import train_selector
 from sklar.training.honest.settings import HonestSettings
 from sklar.training.penalty_path import mean_and_paired_error
 

@@ -40,22 +40,27 @@ def find_substitutes(
 
     Pairs whose gates exclude each other, or whose values are alike, are tried, the closest first. Each joins two
     groups, of which a row then gets one feature where it got one of each. Of three copies no two gates can have a
-    correlation below -1/2, so that gates alone do not tell.
+    correlation below -1/2, so that gates alone do not tell. With k, a row gets the next best feature instead, and
+    must be clearly better off with it.
     """
     accepted = torch.zeros_like(decisions.substitutes)
     if selector.correlation is None or selector.settings.min_features > 1:
         return accepted
     linked, unit = _Links.of(selector, predictors, settings), penalty_unit(predictors, settings.least_unit)
+    counted, price, errors = selector.settings.k is not None, log_penalty.exp(), 1.0
+    if counted:
+        price, errors = torch.zeros_like(price), settings.better_by_next
+        linked = linked._replace(clear=torch.zeros_like(linked.clear))
 
     def judged(substitutes: Tensor) -> Judged:
         mask = training_masks(selector, predictors, log_penalty, decisions._replace(substitutes=substitutes))
-        return Judged.of(predictors, log_penalty, mask)
+        return Judged.of(predictors, price, mask)
 
     before = judged(accepted)
-    for i, j in linked.pairs(before.mask):
+    for i, j in linked.pairs(before.mask, only_together=counted):
         tried = joined(accepted, i, j)
         after = judged(tried)
-        does = costs_little(after, before, predictors.folds, unit, linked.clear[:, i, j], settings)
+        does = costs_little(after, before, predictors.folds, unit, linked.clear[:, i, j], settings, errors)
         accepted = torch.where((does & linked.any[:, i, j])[:, None, None], tried, accepted)
         if bool(does.any()):
             before = judged(accepted)
@@ -81,14 +86,14 @@ class _Links(NamedTuple):
         clear = (apart > -settings.excluding) & possible
         return cls(torch.maximum(alike, apart), clear, clear | ((alike > settings.stand_in) & possible))
 
-    def pairs(self, mask: Tensor) -> list[tuple[int, int]]:
-        """The pairs of any problem, the closest first: clear ones, and those that rows get both of.
+    def pairs(self, mask: Tensor, only_together: bool) -> list[tuple[int, int]]:
+        """The pairs of any problem, the closest first: those that rows get both of and, unless only these, clear ones.
 
         mask : (P, F, n, d)
         """
         shown = mask.flatten(1, 2)
         together = (shown.mT @ shown / shown.shape[1]) > LEAST_TOGETHER
-        asked = (self.clear | (self.any & together)).any(0)
+        asked = (self.any & (together if only_together else together | self.clear)).any(0)
         closest = self.closeness.amax(0)
         pairs = [(int(i), int(j)) for i, j in asked.nonzero().tolist()]
         return sorted(pairs, key=lambda pair: -float(closest[pair]))[:MOST_PAIRS]
@@ -110,26 +115,32 @@ class Judged(NamedTuple):
     price: Tensor  # (P, F n)
 
     @classmethod
-    def of(cls, predictors: FoldPredictors, log_penalty: Tensor, mask: Tensor) -> Judged:
-        """Masks at log-penalties (P,)."""
+    def of(cls, predictors: FoldPredictors, penalty: Tensor, mask: Tensor) -> Judged:
+        """Masks at penalties (P,)."""
         bills = bill(mask, predictors.folds.gates.cost).flatten(1)
-        return cls(mask, predictors.out_of_fold_losses(mask), log_penalty.exp().unsqueeze(1) * bills)
+        return cls(mask, predictors.out_of_fold_losses(mask), penalty.unsqueeze(1) * bills)
 
 
 def costs_little(
-    after: Judged, before: Judged, folds: Folds, unit: Tensor, clear: Tensor, settings: DecisionSettings
+    after: Judged,
+    before: Judged,
+    folds: Folds,
+    unit: Tensor,
+    clear: Tensor,
+    settings: DecisionSettings,
+    errors: float = 1.0,
 ) -> Tensor:
     """Whether rows lose less than they save by masks that show less, and no kind of rows clearly loses: bool (P,).
 
     Where it is `clear` (P,) that features are substitutes, a share of the unit (P,) may be lost; else nothing may be,
-    by one standard error.
+    by one or more standard `errors`.
     """
     lost, saved = after.losses - before.losses, before.price - after.price
     mean, error = mean_and_error(lost, folds.training_weight)
     most = torch.maximum(saved.mean(1), settings.lost_by_substitutes * unit)
-    fine = torch.where(clear, mean <= most, mean + error <= saved.mean(1))
+    fine = torch.where(clear, mean <= most, mean + errors * error <= saved.mean(1))
     for p in fine.nonzero().flatten().tolist():
-        where = saved[p] > 0
+        where = (after.mask[p] != before.mask[p]).flatten(0, 1).any(-1)
         allowed = torch.maximum(saved[p][where], settings.lost_by_a_kind * unit[p])
         x, beyond = folds.training[0][p].flatten(0, 1)[where], lost[p][where] - allowed
         fine[p] = not some_lose(x.cpu().numpy(), beyond.cpu().numpy(), settings)
