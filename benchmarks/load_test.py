@@ -46,6 +46,9 @@ def request(path: str, d: int) -> bytes:
     return head.encode() + b"\r\n\r\n" + body
 
 
+COSTS = ("server's CPU, ms", "clients', ms", "cores busy")
+
+
 class Given(NamedTuple):
     """What one process of clients does."""
 
@@ -83,16 +86,17 @@ async def client(given: Given, payload: bytes, until: float, results: list[tuple
     writer.close()
 
 
-def clients(given: Given, payload: bytes, seconds: float) -> list[tuple[float, bool]]:
-    """All connections of one process."""
+def clients(given: Given, payload: bytes, seconds: float) -> tuple[list[tuple[float, bool]], float, float]:
+    """All connections of one process: what became of each request, the seconds that it took, and those of CPU."""
     results: list[tuple[float, bool]] = []
+    start, cpu = time.perf_counter(), time.process_time()
 
     async def run() -> None:
         until = time.perf_counter() + seconds
         await asyncio.gather(*(client(given, payload, until, results) for _ in range(given.connections)))
 
     asyncio.run(run())
-    return results
+    return results, time.perf_counter() - start, time.process_time() - cpu
 
 
 def cpu_seconds(pid: int) -> float:
@@ -145,25 +149,28 @@ def main(arguments: list[str] | None = None) -> None:
                 pool.starmap(clients, [(warm, payload, 0.3)] * args.processes)  # what is loaded once
                 before = cpu_seconds(server.pid)
                 work = [(given, payload, args.seconds)] * args.processes
-                results = [result for part in pool.starmap(clients, work) for result in part]
+                parts = pool.starmap(clients, work)
                 spent = cpu_seconds(server.pid) - before
         finally:
             server.terminate()
             server.wait()
-    report(args, results, spent)
+    report(args, parts, spent)
 
 
-def report(args: argparse.Namespace, results: list[tuple[float, bool]], spent: float) -> None:
-    """One line of a table."""
+def report(args: argparse.Namespace, parts: list[tuple[list[tuple[float, bool]], float, float]], spent: float) -> None:
+    """One line of a table. The cores that server and clients kept busy cannot be more than there are."""
+    results, took = [result for part in parts for result in part[0]], max(part[1] for part in parts)
+    of_clients = sum(part[2] for part in parts)
     times, refused = (1e3 * np.array([seconds for seconds, good in results if good is kind]) for kind in (True, False))
     columns = ("path", "connections", "asked a second", "answered a second", "p50, ms", "p99, ms", "refused", "in, ms")
-    table(f"{args.workers} worker(s), single rows of {args.features} numbers", (*columns, "server's CPU, ms", "target"))
+    table(f"{args.workers} worker(s), single rows of {args.features} numbers", (*columns, *COSTS, "target"))
     asked = f"{args.rate:.0f}" if args.rate else "any"
     (middle, high), late = np.percentile(times, [50, 99]), np.percentile(refused, 99) if len(refused) else 0
     share = f"{len(refused) / len(results):.1%}"
-    cells = (f"{len(times) / args.seconds:.0f}", f"{middle:.1f}", f"{high:.1f}", share, f"{late:.0f}")
-    each = f"{1e3 * spent / len(results):.2f}"
-    line(args.path, args.connections, asked, *cells, each, "3,000 a second; p99 20 ms at half")
+    cells = (f"{len(times) / took:.0f}", f"{middle:.1f}", f"{high:.1f}", share, f"{late:.0f}")
+    each = (f"{1e3 * cpu / len(results):.2f}" for cpu in (spent, of_clients))
+    busy = f"{(spent + of_clients) / took:.2f} of {len(os.sched_getaffinity(0))}"
+    line(args.path, args.connections, asked, *cells, *each, busy, "3,000 a second; p99 20 ms at half")
 
 
 if __name__ == "__main__":
