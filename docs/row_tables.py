@@ -29,6 +29,7 @@ import dependence_tables  # noqa: E402
 import fidelity  # noqa: E402
 import joint_ablation  # noqa: E402
 import one_fit  # noqa: E402
+import persuasion  # noqa: E402
 import ranking_order  # noqa: E402
 import rival_tables  # noqa: E402
 import rivals  # noqa: E402
@@ -255,6 +256,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "dependence on tables": lambda: dependence_tables.table(rows_of("dependence-tables")),
     "interchangeable on tables": lambda: dependence_tables.groups_table(rows_of("dependence-tables")),
     "order of rankings": lambda: ranking_order.table(rows_of("ranking-order")),
+    "persuasion": lambda: persuasion.table(rows_of("persuasion")),
     "one fit": lambda: one_fit.table(rows_of("one-fit")),
     "rivals, 11 features": lambda: rivals_found(11),
     "rivals, 11 features, cost": lambda: rivals_cost(11),
