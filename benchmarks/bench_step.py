@@ -68,8 +68,10 @@ def row_part_steps(covariance: str, d: int, n: int, device: torch.device, count:
     return lambda: learn_row_part(selector, predictors, price, decisions, DecisionSettings(), settings)
 
 
-def joint_steps(covariance: str, d: int, n: int, device: torch.device, count: int) -> Callable[[], object]:
-    """`count` steps of the paper's training on batches of 1000; on a GPU, replayed."""
+def joint_steps(
+    covariance: str, d: int, n: int, device: torch.device, count: int, rounded: bool = False
+) -> Callable[[], object]:
+    """`count` steps of the paper's training on batches of 1000, with relaxed or rounded masks; on a GPU, replayed."""
     generator = torch.Generator(device).manual_seed(0)
     x = torch.randn(1, n, d, generator=generator, device=device)
     y = (x[0, :, 0] > 0).long()
@@ -81,7 +83,7 @@ def joint_steps(covariance: str, d: int, n: int, device: torch.device, count: in
 
     def learn(rows: torch.Tensor) -> torch.Tensor:
         optimiser.zero_grad(set_to_none=True)
-        loss = joint_loss(model, Task(2), x[:, rows], y[rows], price, generator)
+        loss = joint_loss(model, Task(2), x[:, rows], y[rows], price, generator, rounded=rounded)
         loss.backward()
         optimiser.step()
         return loss.detach()
@@ -116,8 +118,9 @@ def main(arguments: list[str] | None = None) -> None:
         widths, n, count, repeats = [12], 200, 2, 1
     columns = ("training", "d", "with copula, ms", "without, ms", "ratio", "target")
     table(f"1. A training step with and without the copula, {device.type}, batch 1000, p = 8", columns)
-    makers = (("honest", honest_steps), ("honest, k = 5", partial(honest_steps, k=5)), ("joint", joint_steps))
-    for name, make in makers:
+    makers = {"honest": honest_steps, "honest, k = 5": partial(honest_steps, k=5), "joint": joint_steps}
+    makers["joint, rounded mask"] = partial(joint_steps, rounded=True)
+    for name, make in makers.items():
         for d in widths:
             ours, without = compare(make, d, n, device, count, repeats)
             compared = [(name, ours)]

@@ -3,19 +3,30 @@
     python benchmarks/dependence.py --device cuda --seeds 10
     python benchmarks/dependence.py --device cpu --seeds 10 --jobs 16
 
-For each data set and covariance: how often more than one member of a redundant group is kept for a row that needs one
-of them, whether one is, how often all are where all are needed, TPR and FDR, and the correlation of the group's gates.
-Then the paired difference of the two covariances with its 95% interval over seeds. Copies of rankers:
-`dependence_ranking.py`. Rows go to --out; those that are there are not measured again, so take another file for another
-version.
+For each data set and kind of gates: how often more than one member of a redundant group is kept for a row that needs
+one of them, whether one is, how often all are where all are needed, TPR and FDR, and the correlation of the group's
+gates. Then the paired difference of the copula to independent gates with its 95% interval over seeds.
+
+Only a copula's gates say which features exclude each other, so independent gates keep several. To tell the gates from
+the rule that keeps one of several substitutes, independent gates are also given that rule for features whose values are
+alike: as it stands for such features (`RULE`), and with the limits that only excluding gates have (`FREE_RULE`).
+
+Copies of rankers: `dependence_ranking.py`. Rows go to --out; those that are there are not measured again, so take
+another file for another version.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import torch
 from rows import collect, known
 from scipy.stats import t as student
 
@@ -29,9 +40,13 @@ from sklar.datasets import (
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.paper.experiments.honest_stack import fit_honest_stack
 from sklar.training.engine.runtime import resolve_device
+from sklar.training.honest import deciding, substitutes
 
 N_FEATURES = 12
-COVARIANCES = ("low-rank", "independent")
+COPULA, ALONE, RULE, FREE_RULE = "low-rank", "independent", "independent, rule", "independent, free rule"
+COVARIANCES = (COPULA, ALONE)
+ARMS = (*COVARIANCES, RULE, FREE_RULE)
+RULE_COLUMNS = ("more_than_one", "tpr", "fdr")
 # Of a column: its heading, and whether both means are given beside their difference.
 COLUMNS = {
     "more_than_one": ("several kept, %: copula / independent, difference", True),
@@ -41,6 +56,39 @@ COLUMNS = {
     "fdr": ("FDR, difference", False),
     "accuracy": ("accuracy, difference", False),
 }
+
+
+@dataclass(frozen=True)
+class NoCorrelation:
+    """Of gates that are independent, for a rule that asks for their correlation."""
+
+    alive: torch.Tensor  # (P, d)
+
+    def root(self) -> torch.Tensor:
+        """R = root root^T off the diagonal: (P, d, 1)."""
+        return torch.zeros_like(self.alive, dtype=torch.float32).unsqueeze(-1)
+
+
+def of_alike_values(selector: Any, *words: Any) -> torch.Tensor:
+    """`find_substitutes` of independent gates: features whose values are alike are tried."""
+    return substitutes.find_substitutes(replace(selector, correlation=NoCorrelation(selector.alive)), *words)
+
+
+def always_clear(after: Any, before: Any, folds: Any, unit: Any, clear: torch.Tensor, settings: Any) -> torch.Tensor:
+    """`costs_little` with the limits of gates that exclude each other."""
+    return LIMITS(after, before, folds, unit, torch.ones_like(clear), settings)
+
+
+LIMITS = substitutes.costs_little
+
+
+@contextmanager
+def gates_of(arm: str) -> Iterator[str]:
+    """The covariance of an arm, with its rule for substitutes."""
+    rule = of_alike_values if arm in (RULE, FREE_RULE) else deciding.find_substitutes
+    limits = always_clear if arm == FREE_RULE else LIMITS
+    with patch.object(deciding, "find_substitutes", rule), patch.object(substitutes, "costs_little", limits):
+        yield COPULA if arm == COPULA else ALONE
 
 
 def suites() -> dict:
@@ -74,24 +122,26 @@ def main() -> None:
     asked = [(name, seed) for name in args.names for seed in range(args.seeds)]
     stack = args.stack or (len(asked) if resolve_device(args.device).type == "cuda" else 1)
     plans = []
-    for covariance in COVARIANCES:
-        done = {(row["name"], row["seed"]) for row in rows if row["covariance"] == covariance}
+    for arm in args.arms:
+        done = {(row["name"], row["seed"]) for row in rows if row["covariance"] == arm}
         tasks = [task for task in asked if task not in done]
         parts = (tasks[first : first + stack] for first in range(0, len(tasks), stack))
-        plans += [(part, covariance, args.rows, args.device) for part in parts]
+        plans += [(part, arm, args.rows, args.device) for part in parts]
     rows += collect(measure, plans, args.out, args.jobs)
-    print(table([row for row in rows if row["name"] in args.names]))
+    rows = [row for row in rows if row["name"] in args.names]
+    print(table(rows), rule_table(rows), sep="\n\n")
 
 
-def measure(tasks: list[tuple[str, int]], covariance: str, n: int, device: str) -> list[dict]:
+def measure(tasks: list[tuple[str, int]], arm: str, n: int, device: str) -> list[dict]:
     makers = suites()
     data = [makers[name](n, 2 * seed) for name, seed in tasks]
-    stacked = fit_honest_stack(data, {"covariance": covariance}, resolve_device(device), seed=tasks[0][1])
+    with gates_of(arm) as covariance:
+        stacked = fit_honest_stack(data, {"covariance": covariance}, resolve_device(device), seed=tasks[0][1])
     rows = []
     for p, (name, seed) in enumerate(tasks):
         X, y, relevant, group = makers[name](n, 2 * seed + 1)
         answers = stacked.answers(p, X, y)
-        row = {"name": name, "seed": seed, "covariance": covariance, "accuracy": answers.accuracy}
+        row = {"name": name, "seed": seed, "covariance": arm, "rows": n, "accuracy": answers.accuracy}
         row |= {
             "tpr": true_positive_rate(relevant, answers.selected),
             "fdr": false_discovery_rate(relevant, answers.selected),
@@ -135,6 +185,24 @@ def table(rows: list[dict]) -> str:
     return "\n".join(lines)
 
 
+def rule_table(rows: list[dict]) -> str:
+    """Markdown: of data with copies, several kept / TPR / FDR in percent of every arm, over the seeds that all have."""
+    rows = [row for row in rows if "more_than_one" in row]
+    lines = [
+        "| data, several kept / TPR / FDR, % | seeds | " + " | ".join(ARMS) + " |",
+        "|---|---|" + "---|" * len(ARMS),
+    ]
+    for name in (name for name in suites() if any(row["name"] == name for row in rows)):
+        of_arm = [{row["seed"]: row for row in rows if (row["name"], row["covariance"]) == (name, arm)} for arm in ARMS]
+        if seeds := sorted(set.intersection(*(set(found) for found in of_arm))):
+            cells = [
+                " / ".join(f"{np.mean([found[seed][what] for seed in seeds]):.1f}" for what in RULE_COLUMNS)
+                for found in of_arm
+            ]
+            lines.append(f"| {name} | {len(seeds)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def cell(pair: np.ndarray, whole: bool) -> str:
     """The covariances' means (2, seeds) and their difference, or the difference alone; empty where there are none."""
     if np.isnan(pair).all():
@@ -157,6 +225,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--names", nargs="+", default=list(suites()), choices=list(suites()), metavar="NAME")
+    parser.add_argument("--arms", nargs="+", default=list(ARMS), choices=ARMS, metavar="GATES", help="; ".join(ARMS))
     parser.add_argument("--stack", type=int, default=0, help="data sets side by side; 0: all on a GPU, one on a CPU")
     parser.add_argument("--jobs", type=int, default=1, help="fits side by side, a thread each (on a CPU)")
     parser.add_argument("--out", type=Path, default=Path("results/dependence.jsonl"))

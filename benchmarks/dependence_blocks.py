@@ -30,7 +30,7 @@ CORRELATION = 0.8
 COVARIANCES = ("low-rank", "block", "full", "independent")
 KEY = ("objective", "covariance", "features", "seed", "n")
 # Of joint training, whose penalty is not chosen: one that selects on 200 features.
-JOINT = {"penalty": 0.05, "max_epochs": 50}
+JOINT = {"penalty": 0.05, "max_epochs": 50, "mask": "rounded"}
 
 
 def blocks(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -204,7 +204,7 @@ def main(arguments: list[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else arguments
     args = parse(words)
     if args.table or args.picture:
-        rows = [row for row in rows_of(args.out) if row["quick"] == args.quick]
+        rows = [row for row in rows_of(args.out) if row["quick"] == args.quick and row["table"] in args.tables]
         if args.table:
             print(tables(rows))
         if args.picture:

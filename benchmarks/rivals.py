@@ -27,6 +27,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklar.datasets import SYNTHETIC_NAMES, make_synthetic
 from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.paper.baselines import REGISTRY
+from sklar.paper.experiments.methods import TABNET
 from sklar.paper.experiments.results import published as published_numbers
 from sklar.paper.experiments.specs import spec_of
 from sklar.paper.experiments.synthetic import NEEDS_K, NEEDS_K_AT_SELECT, NEEDS_TRUTH, Draw, K, rows_to_select
@@ -39,7 +40,8 @@ from rival_tables import tables
 Rows = tuple[np.ndarray, np.ndarray]  # a table and its target
 
 # Parameters by preset. "full" is every class's default, its authors' settings, and a price chosen on held-out rows
-# where none is published for these data; INVASE and L2X have those of `sklar reproduce`. "one-core" trains less long.
+# where none is published for these data; INVASE and L2X have those of `sklar reproduce`, TabNet its paper's. "one-core"
+# trains less long.
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "full": {
         **{name: {"penalty": "auto"} for name in ("invase-minus", "stg", "realx", "lspin", "llspin")},
@@ -106,6 +108,8 @@ def params_of(cell: Cell, preset: str) -> dict[str, Any]:
     of_table = spec_of("table-11d" if cell.d < WIDE else "table-100d")
     if preset == "full" and cell.method in ("invase", "l2x"):
         return {**of_table.method(cell.method).params_for(False, cell.dataset), **given_k}
+    if preset == "full" and cell.method == "tabnet":
+        return TABNET.params_for(False, cell.dataset)
     return {**PRESETS[preset].get(cell.method, {}), **given_k}
 
 

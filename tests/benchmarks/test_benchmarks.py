@@ -200,3 +200,9 @@ def test_the_load_test(run_quick):
 
 def test_fits_side_by_side_against_one_after_the_other(run_quick):
     assert re.search(r"2 fits: [\d.]+ s one after the other, [\d.]+ s together: [\d.]+x", run_quick("bench_many"))
+
+
+def test_persuasion_by_votes(run_quick, tmp_path):
+    output = run_quick("persuasion", "--out", str(tmp_path / "rows.jsonl"))
+    assert "| 300 | 6 | 3 | 0.01 | " in output
+    assert output.endswith("| 64.8 |\n")  # what three votes support: .6^3 + 3 .6^2 .4

@@ -50,9 +50,14 @@ def test_lambda_by_cross_validation_and_in_hindsight(capsys, tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     ablation.main(["--table", str(path)])
     printed = capsys.readouterr().out
-    assert "| *published* | | 100.0/0.0 |" in printed
-    assert "| paper | cv | 80.0/25.0 |" in printed
-    assert "| paper | hindsight | 75.0/0.0 |" in printed
+    assert "| d = 11, the paper's formulas | *published* | | | 100.0/0.0 |" in printed
+    assert "| paper | cross-validated | 2 | 80.0/25.0 |" in printed
+    assert "| paper | in hindsight | 2 | 75.0/0.0 |" in printed
+
+
+def test_cells_that_reach_what_is_printed_are_counted():
+    printed = [(100.0, 0.0), (86.4, 4.8), (86.4, 4.8), (96.8, 2.0)]
+    assert ablation.n_reached([(95.0, 5.0), (86.4, 9.9), (100.0, 0.0), None], printed) == "2 of 3"
 
 
 def test_every_reading_changes_a_parameter_that_there_is():

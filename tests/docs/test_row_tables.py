@@ -34,3 +34,18 @@ def test_a_table_is_rewritten_and_the_text_around_it_kept(monkeypatch):
 
 def test_numbers_are_printed_as_the_pages_print_them():
     assert [row_tables.plain(value) for value in (0.04, 100.0, 99.96, 2.0, 3.78)] == ["0", "100", "100", "2.0", "3.8"]
+
+
+def test_rivals_are_shown_by_the_rows_with_most_seeds_and_earlier_settings_not_at_all(monkeypatch):
+    shared = {"setting": "d=11", "overrides": {}, "quick": False, "metric": "tpr"}
+    rows = [
+        {**shared, "method": "tree", "dataset": "syn1", "seed": 0, "value": 80.0},
+        {**shared, "method": "tree", "dataset": "syn1", "seed": 0, "metric": "fdr", "value": 20.0},
+        {**shared, "method": "invase", "dataset": "syn1", "seed": 0, "value": 1.0, "earlier": "ReLU"},
+        {**shared, "method": "sklar", "dataset": "syn1", "seed": 0, "value": 1.0},
+    ]
+    few = {"method": "tree", "dataset": "syn1", "d": 11, "preset": "full", "tpr": 1.0, "fdr": 1.0}
+    monkeypatch.setattr(row_tables, "rows_of", lambda name: rows if name == "rows-synthetic" else [few])
+    lines = row_tables.rivals_found(11).splitlines()
+    assert lines[2] == "| `tree` | 80.0/20.0 | | | | | |"
+    assert len(lines) == 4  # and what was published for it

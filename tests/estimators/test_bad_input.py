@@ -123,7 +123,7 @@ BAD_TABLES = {
     "three axes": (np.zeros((10, 2, 2)), "dim 3"),
     "columns of nothing": (np.full((10, 2), np.nan), "every column is forbidden, or without any value"),
     "None": (None, "Expected 2D array|NoneType"),
-    "complex": (np.ones((10, 2)) * 1j, "Complex data"),
+    "complex": (np.ones((10, 2)) * 1j, "column .x0.: Complex data not supported; give real and imaginary parts"),
 }
 
 

@@ -144,7 +144,9 @@ def test_cuda_answers_as_the_cpu_does(cls):
         np.testing.assert_allclose(on_gpu[1], on_cpu[1], rtol=1e-3, atol=1e-3)
 
 
-@pytest.mark.parametrize("words", [{"activation": "selu"}, {"loadings_activation": "relu"}, {"temperature": 0.1}])
+@pytest.mark.parametrize(
+    "words", [{"activation": "selu"}, {"loadings_activation": "relu"}, {"temperature": 0.1}, {"mask": "rounded"}]
+)
 def test_other_words_train(cls, words):
     X, value = toy_rows(60)
     model = quick(cls, **words).fit(X, toy_target(cls, value))

@@ -98,3 +98,8 @@ def test_asking_feature_after_feature_is_honest_and_one_model(words):
     ranker = sklar.CopulaRankerClassifier(k=2, chooses_from="shown", max_epochs=1, **words)
     with pytest.raises(ValueError, match="chooses_from='shown' needs objective='honest' and n_models=1"):
         ranker.fit(X, y)
+
+
+def test_rankers_learn_from_k_whole_features_and_selectors_from_relaxed_masks_unless_told():
+    assert {ranker().mask for ranker in RANKERS} == {"rounded"}
+    assert {sklar.CopulaSelectorClassifier().mask, sklar.CopulaSelectorRegressor().mask} == {"relaxed"}

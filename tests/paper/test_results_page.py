@@ -53,6 +53,25 @@ def test_published_and_measured_side_by_side(tmp_path):
     assert 'id="table-11d"' not in text
 
 
+def test_rows_of_earlier_settings_are_shown_as_such(tmp_path):
+    write(tmp_path, [row(), row(method="joint-independent", earlier="one lambda for all seeds")])
+    text = page(tmp_path)
+    assert "NOLA †</th>" in text
+    assert "full-rank †" not in text
+    assert "the paper&#39;s NOLA (one lambda for all seeds)." in text
+
+
+def test_where_a_part_of_a_methods_rows_is_earlier_its_data_sets_are_named(tmp_path):
+    shared = {"experiment": "figure-accuracy", "method": "gdfs"}
+    write(tmp_path, [row(**shared), row(**shared, dataset="isolet", earlier="few steps")])
+    assert "GDFS (few steps; isolet)." in page(tmp_path)
+
+
+def test_what_rows_say_is_text_not_markup(tmp_path):
+    write(tmp_path, [row(command="<script>alert(1)</script>")])
+    assert "<script>" not in page(tmp_path)
+
+
 def test_several_commands_are_folded_and_commits_are_short(tmp_path):
     write(tmp_path, [row(), row(seed=1, command="another command", commit="0123456789abcdef")])
     text = page(tmp_path)

@@ -77,6 +77,7 @@ PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("covariance", str, "low-rank, full, block or independent."),
     ("n-factors", int, "Columns of the loadings."),
     ("selector-sparsity", NumberOr("auto"), "How few inputs the selector may look at, or 'auto'."),
+    ("mask", str, "relaxed or rounded: what joint training shows its predictor."),
     ("temperature", float, "Of the relaxed mask."),
     ("step-exponent", float, "Of the top-k relaxation (ranker)."),
     ("correlation-strength", float, "Of the gates (ranker)."),

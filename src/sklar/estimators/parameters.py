@@ -43,6 +43,7 @@ class CopulaParameters(DeclaredParams, BaseEstimator):
     covariance: Literal["low-rank", "full", "block", "independent"] = "low-rank"
     n_factors: Count = 8
     selector_sparsity: Literal["auto"] | NonNegative = "auto"
+    mask: Literal["relaxed", "rounded"] = "relaxed"
     temperature: Positive = 1.0
     choice_hidden: Count = 100
     predict_hidden: Count | None = None

@@ -24,6 +24,7 @@ class CopulaRanker(CopulaEstimator):
     k: Count | None = None
     chooses_from: Literal["row", "shown"] = "row"
     max_excess: NonNegative | None = 0.01
+    mask: Literal["relaxed", "rounded"] = "rounded"
     step_exponent: Annotated[float, Interval(Real, 0, 1, closed="left")] = 0.0
     correlation_strength: NonNegative = 1.0
 
@@ -148,6 +149,9 @@ class CopulaRankerClassifier(ClassifierTask, CopulaRanker):
         What the choice of features may say about the outcome beyond their values, in units of the loss (nats for
         classes), in honest training. A ranker sees the whole row; without this bound (None) it may show the features
         that agree with its own answer, and persuade (see `audit`).
+    mask : "rounded" or "relaxed", default "rounded"
+        What joint training shows its predictor: exactly k features, as the paper's algorithm for top-k ends, with the
+        relaxed mask's gradient; or the relaxed mask, in which all features take part.
     step_exponent : float in [0, 1)
         delta of the top-k relaxation: each of its k steps moves by t^delta.
     correlation_strength : float

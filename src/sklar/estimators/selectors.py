@@ -87,8 +87,12 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
         Factor on the group lasso of ChoiceNet's inputs in honest training. With 1 it looks at few features, and rows
         differ by a few clear switches; with 0.1 it may look at all. "auto" tries both, and held-out rows choose; below
         1,500 rows several splits of them. `history_` has what was tried.
+    mask : "relaxed" or "rounded", default "relaxed"
+        What joint training shows its predictor: the relaxed mask, between 0 and 1, the output of the paper's layer for
+        selection; or that mask rounded, with the relaxed one's gradient. Answers always have whole features; honest
+        training has no relaxed mask. Of rankers the default is "rounded".
     temperature : float, default 1
-        t of the relaxed mask that joint training's gradients flow through; honest training has none.
+        t of the relaxed mask in joint training.
     choice_hidden, predict_hidden : int
         Width of the hidden layers of ChoiceNet (h_c) and PredictNet (h_p; None is 64 for honest, 200 for joint).
     activation : "relu" or "selu"

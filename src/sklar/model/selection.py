@@ -214,10 +214,10 @@ class SelectionModel(GateModel):
             generator=generator,
         )
 
-    def forward(self, x: Tensor, generator: torch.Generator | None = None, rounded: bool = True) -> Forward:
+    def forward(self, x: Tensor, generator: torch.Generator | None = None, rounded: bool = False) -> Forward:
         """One noisy pass over the rows of x (R, n, D). A draw is made once: a full L need not be stored for it.
 
-        A mask is rounded, with the gradient of the relaxed one, or relaxed itself.
+        A mask is relaxed, or rounded with the gradient of the relaxed one.
         """
         a = self.architecture
         choice = self._opened(self.choice(x, factored=a.covariance == "full" or (rounded and self._low_rank_mask)))

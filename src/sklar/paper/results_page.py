@@ -28,7 +28,7 @@ def write_results_page(folder: str | Path, out: str | Path) -> Path:
     folder : holds rows*.jsonl and figure-*.json, as `sklar reproduce` writes them; figures are drawn into it as PNG
     out : the page, .html
     """
-    from jinja2 import Environment, PackageLoader, select_autoescape
+    from jinja2 import Environment, PackageLoader
 
     folder, out = Path(folder), Path(out)
     if not folder.is_dir():
@@ -37,7 +37,7 @@ def write_results_page(folder: str | Path, out: str | Path) -> Path:
     sections = [section for name in SPECS if (section := _section(name, folder, rows, quick))]
     if not sections:
         raise ValueError(f"{folder} holds no rows and no figures of `sklar reproduce` that a page could show")
-    environment = Environment(loader=PackageLoader("sklar.paper"), autoescape=select_autoescape())
+    environment = Environment(loader=PackageLoader("sklar.paper"), autoescape=True)  # rows may come from others
     page = environment.get_template("results.html.j2").render(sections=sections, quick=quick)
     out.parent.mkdir(parents=True, exist_ok=True)
     replace_file(out, page)
@@ -58,7 +58,8 @@ def _section(name: str, folder: Path, rows: list[Row], quick: bool) -> dict[str,
 
         picture = _picture(lambda: accuracy_figure(mine, quick), folder / f"{name}.png")
     made = {f"{field}s": _distinct(mine, field) for field in MADE_BY}
-    return {**_heading(name), "tables": tables, "picture": picture, **made, "seconds": _seconds(mine)}
+    facts = {"tables": tables, "picture": picture, **made, "seconds": _seconds(mine), "earlier": _earlier(name, mine)}
+    return {**_heading(name), **facts}
 
 
 def _figure_section(name: str, folder: Path) -> dict[str, Any] | None:
@@ -73,7 +74,7 @@ def _figure_section(name: str, folder: Path) -> dict[str, Any] | None:
     draw = {"figure-psd": figures.psd_figure, "figure-pixels": figures.pixels_figure}[name]
     picture = _picture(lambda: draw(data), folder / f"{name}.png")
     made = {f"{field}s": [data[field]] for field in MADE_BY}
-    return {**_heading(name), "tables": [], "picture": picture, **made, "seconds": data["seconds"]}
+    return {**_heading(name), "tables": [], "picture": picture, **made, "seconds": data["seconds"], "earlier": {}}
 
 
 def _heading(name: str) -> dict[str, str]:
@@ -113,6 +114,18 @@ def _rows_of(name: str, rows: list[Row]) -> list[Row]:
 
 def _has_measured(view: TableView) -> bool:
     return any(cell.measured for _, cells in view.lines for cell in cells)
+
+
+def _earlier(name: str, rows: list[Row]) -> dict[str, list[str]]:
+    """Methods whose rows, or some of them, are of earlier settings, by their labels, and what these were where."""
+    found: dict[str, list[str]] = {}
+    for method in SPECS[name].methods:
+        mine = [row for row in rows if row["method"] == method.name]
+        for words in dict.fromkeys(row["earlier"] for row in mine if "earlier" in row):
+            where = _distinct([row for row in mine if row.get("earlier") == words], "dataset")
+            is_part = len(where) < len(_distinct(mine, "dataset"))
+            found.setdefault(method.label, []).append(f"{words}; {', '.join(where)}" if is_part else words)
+    return found
 
 
 def _distinct(rows: list[Row], field: str) -> list[str]:

@@ -76,6 +76,11 @@ class Table(ABC):
         return [str(row) for row in rows]
 
 
+def complex_column(name: str) -> ValueError:
+    """What is raised about a column of complex numbers."""
+    return ValueError(f"column {name!r}: Complex data not supported; give real and imaginary parts as two columns")
+
+
 class ArrayTable(Table):
     """A numpy array (also in a file), lists, or whatever numpy makes an array of."""
 
@@ -92,6 +97,8 @@ class ArrayTable(Table):
                 X = np.array(X, dtype=object) if np.asarray(X).dtype.kind in "OUS" else np.asarray(X)
             except ValueError:  # rows of different lengths
                 return None
+        if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind == "c" and X.size:
+            raise complex_column(f"x{X.imag.any(axis=0).argmax()}")
         if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "mM" and X.size:
             return [Column(f"x{j}", column, is_date=True) for j, column in enumerate(X.T)]
         if not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "OUS" or not X.shape[1]:
@@ -155,7 +162,7 @@ class NamedColumns(Table):
         if values.dtype.kind in "mM":
             return Column(name, values, is_date=True)
         if values.dtype.kind == "c":
-            raise ValueError(f"column {name!r}: Complex data not supported")
+            raise complex_column(name)
         return from_objects(name, values) if values.dtype.kind in "OUS" else Column(name, values.astype(np.float64))
 
     def cells(self, j: int) -> Any:
@@ -190,7 +197,7 @@ class Frame(Table):
         is_pandas = self.frame.implementation.is_pandas_like()
         if is_pandas and _is_partly_sparse(self.native):
             return [_frame_column(name, one) for name, one in zip(self.names or (), series, strict=True)]
-        if all(_is_number(one) and one.dtype not in WIDE and (is_pandas or not one.null_count()) for one in series):
+        if all(_is_plain_number(one) and (is_pandas or not one.null_count()) for one in series):
             return None
         return [_frame_column(name, one) for name, one in zip(self.names or (), series, strict=True)]
 
@@ -251,6 +258,15 @@ def _is_number(series: Any) -> bool:
     )  # sparse and complex ones too, which narwhals has no name for
 
 
+def _is_complex(series: Any) -> bool:
+    return bool(series.implementation.is_pandas_like()) and series.to_native().dtype.kind == "c"
+
+
+def _is_plain_number(series: Any) -> bool:
+    """Whether scikit-learn reads it as it is."""
+    return _is_number(series) and series.dtype not in WIDE and not _is_complex(series)
+
+
 def _frame_column(name: str, series: Any) -> Column:
     """A column by what its frame says it holds."""
     if series.dtype.is_temporal():
@@ -261,8 +277,8 @@ def _frame_column(name: str, series: Any) -> Column:
         return from_categories(name, series.to_list())
     if not _is_number(series):
         return from_objects(name, series.to_list())
-    if series.implementation.is_pandas_like() and series.to_native().dtype.kind == "c":
-        raise ValueError(f"column {name!r}: Complex data not supported")
+    if _is_complex(series):
+        raise complex_column(name)
     if series.dtype == nw.Boolean:
         series = series.cast(nw.Int8)  # Arrow has no way from a boolean to a float
     try:

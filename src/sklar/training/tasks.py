@@ -116,13 +116,13 @@ def joint_loss(
     generator: torch.Generator | None = None,
     cost: Tensor | None = None,
     weight: Tensor | None = None,
-    rounded: bool = True,
+    rounded: bool = False,
 ) -> Tensor:
     """The paper's objective: task + lambda * mean over rows of sum_i z_i, through the relaxed mask.
 
     `penalty` is (R, 1), one lambda a replica; `cost` (d,) makes the sum that of c_i z_i. The replicas' losses are
-    summed: each has weights of its own. `weight` (n,) is what each row counts. A `rounded` mask has the relaxed one's
-    gradient; else the relaxed mask itself is shown.
+    summed: each has weights of its own. `weight` (n,) is what each row counts. The relaxed mask itself is shown, or a
+    `rounded` one with its gradient.
     """
     forward = model(x, generator, rounded)
     loss = task.batch_loss(forward.output, y) + penalty * bill(forward.mask, cost)  # (R, n)

@@ -32,3 +32,4 @@ def test_gdfs_and_dime_have_their_authors_networks():
     assert gdfs.dropout == dime.dropout == 0.3
     assert (gdfs.n_temperatures, gdfs.patience, dime.n_levels) == (5, 5, 10)
     assert not gdfs.scale
+    assert {method.params_for(False, "isolet").get("patience") for method in IMAGE_BASELINES[-2:]} == {50}

@@ -35,6 +35,14 @@ def test_rows_of_before_a_rename_count(tmp_path):
         assert file.add([row(0, overrides={"held_out": True}), row(1, overrides={"held_out": True})]) == 1
 
 
+def test_a_cell_of_earlier_settings_is_measured_again_and_then_counts(tmp_path):
+    (tmp_path / "rows-a.jsonl").write_text(json.dumps(row(0, value=1.0, earlier="half the steps")) + "\n")
+    assert read_rows(tmp_path)[0]["value"] == 1.0
+    with RowFile(tmp_path / "rows-b.jsonl") as file:
+        assert file.add([row(0, value=2.0)]) == 1
+    assert [r["value"] for r in read_rows(tmp_path)] == [2.0]
+
+
 @pytest.mark.parametrize("cut", [1, 5, 40])
 def test_half_a_row_is_cut_off(tmp_path, cut):
     path = tmp_path / "rows-a.jsonl"

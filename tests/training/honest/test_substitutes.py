@@ -9,6 +9,7 @@ import torch
 from sklar.training.honest.decisions import training_masks
 from sklar.training.honest.settings import DecisionSettings
 from sklar.training.honest.substitutes import find_substitutes, joined, some_lose
+from tests.helpers import seeded
 from tests.training.small import SETTINGS, small_parts, undecided, with_scores
 
 DECISIONS = DecisionSettings()
@@ -91,6 +92,19 @@ def test_a_ranker_gives_the_place_of_a_substitute_to_the_next_best(needed, shown
     with_scores(selector, 2.0, 1.0, 0.5, -1.0)
     losing(predictors, torch.tensor([needed]))
     assert masks_of(selector, predictors, torch.zeros(1))[0, 0, 0].tolist() == shown
+
+
+@pytest.mark.parametrize(("apart", "enough"), [(True, True), (False, False)])
+def test_a_ranker_gives_up_what_may_be_as_good_where_gates_exclude_each_other_alone(apart, enough):
+    """Rows lose half a standard error; 0 and 1 are correlated at .9, and their gates may exclude each other."""
+    selector, predictors = small_parts(replace(CORRELATED, k=2), problems=1)
+    with_loadings(selector, [(0, 1)] if apart else [])
+    with_scores(selector, 2.0, 1.0, 0.5, -1.0)
+    chance = torch.randn(predictors.folds.training[0][0, ..., 0].numel(), generator=seeded())
+    chance = (chance - chance.mean()) / chance.std() + 0.5 / len(chance) ** 0.5
+    predictors.out_of_fold_losses = lambda mask, rows=None: 1 + 1e-3 * (1 - mask[..., 1].flatten(1)) * chance
+    found = find_substitutes(selector, predictors, torch.zeros(1), undecided(selector), DECISIONS)
+    assert bool(found.any()) == enough
 
 
 def test_of_a_ranker_only_pairs_that_rows_get_both_of_are_judged():

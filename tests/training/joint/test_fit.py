@@ -6,6 +6,7 @@ import torch
 
 from sklar.model.ensemble import EnsembleModel
 from sklar.model.gates import Gates
+from sklar.model.selection import SelectionModel
 from sklar.training.data import TrainingData
 from sklar.training.joint.fit import (
     FEWEST_ROWS_TO_SPLIT,
@@ -28,6 +29,7 @@ PARAMS = {
     "weight_decay": None,
     "covariance": "low-rank",
     "n_factors": 2,
+    "mask": "relaxed",
     "temperature": 1.0,
     "batch_size": 50,
     "max_epochs": 2,
@@ -51,6 +53,22 @@ def test_a_path_of_penalties_trains_as_replicas_and_one_is_kept():
     assert len(trained.path["penalty"]) == 8
     assert trained.union == [0, 1, 2, 3]
     assert all("validation_loss" in record for record in trained.history)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+@pytest.mark.parametrize("mask", ["relaxed", "rounded"])
+def test_the_predictor_is_shown_relaxed_masks_or_rounded_ones_and_answers_from_whole_features(monkeypatch, mask, k):
+    shown, predict = {True: [], False: []}, SelectionModel.output  # to learn from, and without gradients
+
+    def output(model, x, mask):
+        shown[torch.is_grad_enabled()].append(mask.detach())
+        return predict(model, x, mask)
+
+    monkeypatch.setattr(SelectionModel, "output", output)
+    train_joint({**PARAMS, "mask": mask}, table(), Task(2), k, 3)
+    assert all(torch.equal(each, each.round()) for each in shown[False])
+    share = np.mean([((each - each.round()).abs() > 1e-3).float().mean() for each in shown[True]])
+    assert (share == 0) if mask == "rounded" else (share > 0.9)
 
 
 def test_several_models_are_one_ensemble_with_mean_penalties():

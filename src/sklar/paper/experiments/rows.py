@@ -1,7 +1,10 @@
 """Rows of measurements in a folder: one JSON object per line, appended whole, never twice.
 
-A row's key says what was measured, the rest the result. Files are appended to, not replaced: a row is in one write that
-is brought to disk, and a last line that a killed run left incomplete is cut off before anything is added.
+A row's key says what was measured, the rest the result. Where settings have changed since, `earlier` says how they
+were: such a row is shown with these words, and does not keep its cell from being measured again.
+
+Files are appended to, not replaced: a row is in one write that is brought to disk, and a last line that a killed run
+left incomplete is cut off before anything is added.
 """
 
 from __future__ import annotations
@@ -32,7 +35,10 @@ NEEDED = {
     "overrides": (dict,),
     "value": (int, float),
 }
-OPTIONAL = {"experiment": (str,), "command": (str,), "commit": (str,), "device": (str,), "seconds": (int, float)}
+OPTIONAL = {
+    **dict.fromkeys(("experiment", "command", "commit", "device", "earlier"), (str,)),
+    "seconds": (int, float),
+}
 KEY_FIELDS = ("method", "dataset", "setting", "k", "seed", "metric", "quick", "overrides")
 
 
@@ -54,11 +60,16 @@ def key_of(row: Row) -> Key:
 
 
 def read_rows(folder: str | Path) -> list[Row]:
-    """All whole rows of the files rows*.jsonl of a folder, each once; a line that is no row is a ValueError."""
+    """All whole rows of the files rows*.jsonl of a folder, each once; a line that is no row is a ValueError.
+
+    Of two rows of one cell the first counts, but for one of earlier settings.
+    """
     found: dict[Key, Row] = {}
     for path in sorted(Path(folder).glob("rows*.jsonl")):
         for row in _lines(path):
-            found.setdefault(key_of(row), row)
+            key = key_of(row)
+            if key not in found or ("earlier" in found[key] and "earlier" not in row):
+                found[key] = row
     return list(found.values())
 
 
@@ -101,7 +112,7 @@ class RowFile:
         self.file = open(self.path, "a+b")  # noqa: SIM115  (closed by `close`)
         self._lock()
         self._cut_half_line()
-        self.seen = {key_of(row) for row in read_rows(self.path.parent)}
+        self.seen = {key_of(row) for row in read_rows(self.path.parent) if "earlier" not in row}
 
     def __enter__(self) -> RowFile:
         return self

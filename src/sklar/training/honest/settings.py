@@ -178,7 +178,7 @@ class DecisionSettings:
     clearly_worse: float = 3.0  # standard errors of what a kind of rows loses
     least_contested: float = 0.01  # share of rows that get both of such a pair, from which on rows have their own say
     better_by_rows: float = 2.0  # standard errors by which that must be better than one for all
-    better_by_next: float = 2.0  # and by which a ranker's next best feature must be better than a substitute
+    better_by_next: float = 2.0  # and by which a ranker's next best feature must be better than one of alike values
     few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
     # Level of the test that says whether anything can be shown. What it tests was chosen from eight, so of tables of
     # pure noise more than this share pass: it was lowered from 0.02, with which 5 of 48 did (300 x 200).

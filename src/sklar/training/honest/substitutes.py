@@ -40,17 +40,14 @@ def find_substitutes(
 
     Pairs whose gates exclude each other, or whose values are alike, are tried, the closest first. Each joins two
     groups, of which a row then gets one feature where it got one of each. Of three copies no two gates can have a
-    correlation below -1/2, so that gates alone do not tell. With k, a row gets the next best feature instead, and
-    must be clearly better off with it.
+    correlation below -1/2, so that gates alone do not tell. With k, a row gets the next best feature instead.
     """
     accepted = torch.zeros_like(decisions.substitutes)
     if selector.correlation is None or selector.settings.min_features > 1:
         return accepted
     linked, unit = _Links.of(selector, predictors, settings), penalty_unit(predictors, settings.least_unit)
-    counted, price, errors = selector.settings.k is not None, log_penalty.exp(), 1.0
-    if counted:
-        price, errors = torch.zeros_like(price), settings.better_by_next
-        linked = linked._replace(clear=torch.zeros_like(linked.clear))
+    counted = selector.settings.k is not None  # then every row gets as many, and nothing is saved
+    price = torch.zeros_like(log_penalty) if counted else log_penalty.exp()
 
     def judged(substitutes: Tensor) -> Judged:
         mask = training_masks(selector, predictors, log_penalty, decisions._replace(substitutes=substitutes))
@@ -60,7 +57,7 @@ def find_substitutes(
     for i, j in linked.pairs(before.mask, only_together=counted):
         tried = joined(accepted, i, j)
         after = judged(tried)
-        does = costs_little(after, before, predictors.folds, unit, linked.clear[:, i, j], settings, errors)
+        does = costs_little(after, before, predictors.folds, unit, linked.clear[:, i, j], settings, counted)
         accepted = torch.where((does & linked.any[:, i, j])[:, None, None], tried, accepted)
         if bool(does.any()):
             before = judged(accepted)
@@ -128,17 +125,21 @@ def costs_little(
     unit: Tensor,
     clear: Tensor,
     settings: DecisionSettings,
-    errors: float = 1.0,
+    counted: bool = False,
 ) -> Tensor:
     """Whether rows lose less than they save by masks that show less, and no kind of rows clearly loses: bool (P,).
 
     Where it is `clear` (P,) that features are substitutes, a share of the unit (P,) may be lost; else nothing may be,
-    by one or more standard `errors`.
+    by one standard error. Masks of as many features (`counted`) must be clearly better or, where it is clear that
+    features are substitutes, not worse by more than one standard error.
     """
     lost, saved = after.losses - before.losses, before.price - after.price
     mean, error = mean_and_error(lost, folds.training_weight)
-    most = torch.maximum(saved.mean(1), settings.lost_by_substitutes * unit)
-    fine = torch.where(clear, mean <= most, mean + errors * error <= saved.mean(1))
+    if counted:
+        fine = torch.where(clear, mean <= error, mean + settings.better_by_next * error <= 0)
+    else:
+        most = torch.maximum(saved.mean(1), settings.lost_by_substitutes * unit)
+        fine = torch.where(clear, mean <= most, mean + error <= saved.mean(1))
     for p in fine.nonzero().flatten().tolist():
         where = (after.mask[p] != before.mask[p]).flatten(0, 1).any(-1)
         allowed = torch.maximum(saved[p][where], settings.lost_by_a_kind * unit[p])

@@ -71,7 +71,8 @@ def _train_one(params: dict[str, Any], data: TrainingData, task: Task, k: int | 
     penalties = _path_of(rows, held, task) if penalty == "auto" else [float(penalty)]
     cost = None if gates.cost is None else gates.cost.to(data.x.device)
     architecture, settings = joint_architecture(params, task, k, gates, blocks), loop_settings(params)
-    model, history = fit_replicas(rows, task, architecture, penalties, settings, seed, held, cost, run)
+    rounded = params["mask"] == "rounded"
+    model, history = fit_replicas(rows, task, architecture, penalties, settings, seed, held, cost, run, rounded)
     if len(penalties) == 1:
         return Trained(model, union, penalties[0], {}, history)
     (choice,) = choose_penalties(model, held, task, penalties)
@@ -88,12 +89,12 @@ def fit_replicas(
     held: Rows | None = None,
     cost: Tensor | None = None,
     run: Run | None = None,
-    rounded: bool = True,
+    rounded: bool = False,
     network: type[SelectionModel] = SelectionModel,
 ) -> tuple[SelectionModel, list[Record]]:
     """Train one replica for each of R penalties, side by side; with `held` rows, stop early by their loss.
 
-    Feature i has the price penalty * cost_i; no `cost` (d,) is 1. Masks are `rounded`, or relaxed (see `joint_loss`).
+    Feature i has the price penalty * cost_i; no `cost` (d,) is 1. Masks are relaxed, or `rounded` (see `joint_loss`).
     """
     model = network(replace(architecture, replicas=len(penalties)), torch.Generator().manual_seed(seed))
     model.to(rows.x.device)
