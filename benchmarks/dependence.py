@@ -74,9 +74,9 @@ def of_alike_values(selector: Any, *words: Any) -> torch.Tensor:
     return substitutes.find_substitutes(replace(selector, correlation=NoCorrelation(selector.alive)), *words)
 
 
-def always_clear(after: Any, before: Any, folds: Any, unit: Any, clear: torch.Tensor, settings: Any) -> torch.Tensor:
+def always_clear(after: Any, before: Any, folds: Any, unit: Any, clear: torch.Tensor, *more: Any) -> torch.Tensor:
     """`costs_little` with the limits of gates that exclude each other."""
-    return LIMITS(after, before, folds, unit, torch.ones_like(clear), settings)
+    return LIMITS(after, before, folds, unit, torch.ones_like(clear), *more)
 
 
 LIMITS = substitutes.costs_little
