@@ -165,6 +165,13 @@ def _key(row: dict[str, Any]) -> tuple[Any, ...]:
     return (*where, row["wide_steps"]) if row["asked"] is None else where
 
 
+def _missing(firsts: list[Any], rows: list[dict[str, Any]]) -> list[Any]:
+    """What is not measured yet, of fits that are asked at all prices and of those to compare them with."""
+    own = [one for row in rows if _key(row) in firsts for one in own_fits(row)]
+    done = {_key(row) for row in rows}
+    return [one for one in dict.fromkeys([*firsts, *own]) if one not in done]
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="+", default=TABLES)
@@ -183,19 +190,12 @@ def main(arguments: list[str] | None = None) -> None:
         return
     how = {"wide_steps": args.wide_steps, "device": args.device, "epochs": args.epochs}
     firsts = [(t, s, k, None, args.wide_steps) for s in range(args.splits) for k in args.kinds for t in args.tables]
-    wanted: list[Any] = list(firsts)
-    while True:  # fits that are asked at all prices first: they say which others there are to be
-        done = {_key(row) for row in rows}
-        missing = [one for one in wanted if one not in done]
-        if not missing:
-            break
+    while missing := _missing(firsts, rows):  # first those asked at all prices: they say which others there are to be
         work = (delayed(measure)(*one[:4], **how) for one in missing)
         with args.out.open("a") as file:
             for row in Parallel(args.jobs, return_as="generator_unordered")(work):
                 rows.append(row)
                 print(json.dumps(row), file=file, flush=True)
-        asked = [one for row in rows if _key(row) in firsts for one in own_fits(row)]
-        wanted = [*firsts, *dict.fromkeys(asked)]
     print(table(rows))
 
 

@@ -43,6 +43,10 @@ def test_every_price_meets_a_fit_of_its_own(tmp_path, monkeypatch, capsys):
     assert "| phoneme | k = 2 | 400 | 79.00 | 2.00 | 80.00 | 3.00 | 78.00 | 1.25 |" in table
     assert "| phoneme | price 5 of 8 | 400 | 79.00 | 2.00 | 80.00 | 3.00 |  | 1.25 |" in table
     assert [json.loads(line)["seconds"] for line in out.read_text().splitlines()] == [5.0] * 8
+    out.write_text("".join(out.read_text().splitlines(keepends=True)[:2]))  # stopped after the first two
+    one_fit.main(["--tables", "phoneme", "--splits", "1", "--out", str(out)])
+    assert len(out.read_text().splitlines()) == 8  # and gone on with the others
+    del asked[8:]
     one_fit.main(["--tables", "phoneme", "--splits", "1", "--wide-steps", "1000", "--out", str(out)])
     assert [what[3] for what in asked[8:]] == [None, None]  # fits of their own are there
 
