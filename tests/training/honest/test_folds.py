@@ -31,6 +31,17 @@ def test_held_out_rows_train_nothing(n):
         assert held | trained == set(range(n))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_held_out_batch_is_of_held_out_rows(weighted):
+    x, y = numbered(40)
+    weight = torch.rand(2, 40, generator=seeded(1)) + 0.1 if weighted else None
+    dealt = deal(x, y, 4, 0.2, seeded(), weight=weight)
+    rows, targets = dealt.held_out_batch(50, seeded(2))
+    assert torch.equal(rows.squeeze(-1).long(), targets)
+    for problem in range(2):  # 50 draws of 2 rows miss one with probability 2 ** -49
+        assert set(targets[problem].flatten().tolist()) == set(dealt.held_out[1][problem].tolist())
+
+
 def test_a_predictor_gets_the_rows_of_the_other_folds():
     dealt = deal(*numbered(24), 4, 0.0, seeded())
     others = of_other_folds(dealt.y)

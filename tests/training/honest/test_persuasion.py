@@ -1,5 +1,7 @@
 """The price on persuasion: the identity of its loss, how it moves, and what a ranker does under it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -8,9 +10,12 @@ import sklar
 from sklar.training.honest.folds import deal
 from sklar.training.honest.persuasion import PersuasionPrice, Shown, with_spread
 from sklar.training.honest.predictors import FoldPredictors
+from sklar.training.honest.scoring import PenaltyRange
+from sklar.training.honest.selector import SelectorTraining
 from sklar.training.honest.settings import PersuasionSettings, PredictorSettings
 from sklar.training.targets import CountsTask
 from sklar.training.tasks import SpreadTask, Task
+from tests.training.small import SETTINGS, small_parts
 
 
 def price(task=None, problems=2, most=0.0, held=0.0):
@@ -85,6 +90,19 @@ def test_values_get_a_spread_and_other_tasks_stay():
     assert isinstance(with_spread(Task(None)), SpreadTask)
     for task in (Task(3), CountsTask(torch.ones(4, 1))):
         assert with_spread(task) is task
+
+
+def test_rows_held_out_from_a_ranker_stay_so_to_the_end_and_teach_its_predictors():
+    """The last part of a training gives all rows: a priced ranker learns from its own, the predictors from all."""
+    settings = replace(SETTINGS, k=2, max_excess=0.01)
+    selector, predictors = small_parts(settings, problems=1)
+    folds, price = predictors.folds, torch.zeros(1)
+    training = SelectorTraining(selector, predictors, PenaltyRange(price, price), folds.x.shape[2])
+    x, y = predictors.batch(training.n_first)
+    held = folds.held_out[0][0]
+    assert not (x.flatten(0, 2)[:, None] == held).all(-1).any()
+    lesson = training.lesson(x, y, training.draw(x, y))
+    assert (lesson.x.flatten(0, 2)[:, None] == held).all(-1).any()  # misses all with probability .8 ** 40 = .0001
 
 
 def votes(seed, n=1500, d=20):

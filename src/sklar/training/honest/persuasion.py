@@ -14,8 +14,8 @@ the answer does not matter, only how much the values shown say. The judge's own 
 excess for the same masks dealt to other rows, for which they were not chosen.
 
 Two things bound the excess of new rows from above. That of training rows: the selector comes to know their answers by
-heart, so it says more about them than about others (white wine, one feature: .11 nats, of new rows .02). And that of
-rows held out from the selector, with its standard error, which is large where these are few. The smaller one moves w.
+heart, so it says more about them than about others. And that of rows held out from the selector, with its standard
+error, which is large where these are few. The smaller one moves w.
 """
 
 from __future__ import annotations

@@ -184,9 +184,8 @@ class DecisionSettings:
     # pure noise more than this share pass: it was lowered from 0.02, with which 5 of 48 did (300 x 200).
     false_alarms: float = 0.005
     # Standard errors by which a weaker regularisation of the selector must be better. With 1 instead of 2, four of 36
-    # cells of Syn1-6 missed their targets. With k, loss alone decides: where a ranker's weaker one was ahead by less
-    # than one error (15 fits of training rows of eight tables), new rows agreed in 10, by .05 in the mean, and
-    # disagreed in the others by at most .03.
+    # cells of Syn1-6 missed their targets. With k, loss alone decides: a margin for the stronger one cost rankers of
+    # real tables more than it saved.
     weaker_selector: float = 2.0
     weaker_ranker: float = 0.0
 
