@@ -57,12 +57,6 @@ def test_a_flip_is_the_difference_of_two_first_layers():
         )
 
 
-def test_a_flip_needs_only_the_inputs_of_its_gates():
-    judge, (x, mask) = predictor(), rows_and_masks()
-    index = torch.tensor([2, 1]).expand(2, 6, 2)
-    torch.testing.assert_close(judge.flip_step(x, mask, index, slice(2, 6)), judge.flip_step(x, mask, index))
-
-
 @pytest.mark.parametrize("of_input", [OF_INPUT, None])
 def test_changes_of_several_gates_add_up(of_input):
     """Groups of changes: two gates of row 1, one of row 8 (the third of the second replica)."""

@@ -11,8 +11,8 @@ import click
 class NumberOr(click.ParamType):
     """A number, or one of a few words."""
 
-    def __init__(self, *words: str) -> None:
-        self.words = words
+    def __init__(self, *words: str, kind: type[int] | type[float] = float) -> None:
+        self.words, self.kind = words, kind
         self.name = "|".join(("number", *words))
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -20,9 +20,10 @@ class NumberOr(click.ParamType):
         if value in self.words:
             return value
         try:
-            return float(value)
+            return self.kind(value)
         except ValueError:
-            self.fail(f"{value!r} is not a number or {' or '.join(map(repr, self.words))}", param, ctx)
+            what = "a whole number" if self.kind is int else "a number"
+            self.fail(f"{value!r} is not {what} or {' or '.join(map(repr, self.words))}", param, ctx)
 
 
 class Columns(click.ParamType):
@@ -77,6 +78,8 @@ PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("covariance", str, "low-rank, full, block or independent."),
     ("n-factors", int, "Columns of the loadings."),
     ("selector-sparsity", NumberOr("auto"), "How few inputs the selector may look at, or 'auto'."),
+    ("predictor-regularization", NumberOr("auto"), "How strongly the predictors are regularised, or 'auto'."),
+    ("quantile-bins", NumberOr("auto", kind=int), "Intervals that predictors see numbers in, or 'auto'."),
     ("mask", str, "relaxed or rounded: what joint training shows its predictor."),
     ("temperature", float, "Of the relaxed mask."),
     ("step-exponent", float, "Of the top-k relaxation (ranker)."),

@@ -24,6 +24,7 @@ from sklar.params import (
     at_least,
 )
 
+AtLeastNone = Annotated[int, at_least(0)]
 AtLeastTwo = Annotated[int, at_least(2)]
 Share = Annotated[float, Interval(Real, 0, 0.9, closed="both")]
 # What these hold is checked against the table's columns: see `table.gating`.
@@ -43,6 +44,8 @@ class CopulaParameters(DeclaredParams, BaseEstimator):
     covariance: Literal["low-rank", "full", "block", "independent"] = "low-rank"
     n_factors: Count = 8
     selector_sparsity: Literal["auto"] | NonNegative = "auto"
+    predictor_regularization: Literal["auto"] | NonNegative = "auto"
+    quantile_bins: Literal["auto"] | AtLeastNone = "auto"
     mask: Literal["relaxed", "rounded"] = "relaxed"
     temperature: Positive = 1.0
     choice_hidden: Count = 100

@@ -25,6 +25,7 @@ from sklar.table.schema import TrainingTable, read_training_table
 from sklar.table.sources import Source, open_source
 from sklar.table.summaries import Summary
 from sklar.training.engine.runtime import spawn_seeds
+from sklar.training.honest.parts import steps_of
 from sklar.training.honest.settings import HonestSettings
 
 MEMORY = 2**31  # bytes that the rows of a fit may take, training's own arrays included
@@ -87,7 +88,7 @@ def rows_in_memory(n_rows: int, n_inputs: int, params: dict[str, Any]) -> int:
     room = MEMORY // (BYTES_OF_ROW + BYTES_OF_INPUT * n_inputs)
     if n_rows <= room or params["objective"] == "joint":
         return min(n_rows, room)
-    steps = HonestSettings.from_params(params, n_rows, params.get("k")).steps_for(n_rows, Gates(n_inputs))
+    steps = steps_of(HonestSettings.from_params(params, n_rows, params.get("k")), n_rows, Gates(n_inputs))
     return min(room, steps * params["batch_size"])
 
 

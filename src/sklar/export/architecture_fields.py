@@ -27,7 +27,7 @@ OPTIONS = {
     "loadings_precision": ("float32", "bfloat16"),
     "output_kind": ("", *KINDS),
 }
-FROM_ZERO = ("n_factors", "min_features", "row_hidden", "order_k")  # other whole numbers begin at 1
+FROM_ZERO = ("n_factors", "min_features", "row_hidden", "order_k", "n_bins")  # other whole numbers begin at 1
 RANGES = {"temperature": {"above": 0.0}, "step_exponent": {"least": 0.0}, "correlation_strength": {"least": 0.0}}
 
 
@@ -51,6 +51,10 @@ def read_architecture(where: str, kind: type[Any], given: Any, n_entries: int) -
         "forced": indices(f"{where}.forced", given["forced"], d),
         "blocks": _blocks(f"{where}.blocks", given["blocks"], d, plain["covariance"], most),
     }
+    if "cut" in names:
+        listed["cut"] = indices(f"{where}.cut", given["cut"], len(of_input) or d)
+        if bool(plain["n_bins"]) != bool(listed["cut"]):
+            raise refused(f"{where}.cut", "the inputs that n_bins pieces are of", given["cut"])
     if plain["k"] is not None and len(listed["forced"]) > plain["k"]:
         raise refused(f"{where}.forced", f"at most {plain['k']} features", listed["forced"])
     if kind is EnsembleArchitecture:

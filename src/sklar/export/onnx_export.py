@@ -38,6 +38,7 @@ from sklar.model.binary_mask import FAR_BELOW
 from sklar.model.ensemble import SHUT, EnsembleModel
 from sklar.model.honest_model import HonestModel
 from sklar.model.order import Order, told_counts
+from sklar.model.piecewise import Piecewise
 from sklar.model.row_factors import EXCLUDING
 from sklar.model.selection import GateModel, SelectionModel
 from sklar.table.scaling import FURTHEST_DEVIATION
@@ -218,6 +219,8 @@ def _outputs(graph: Graph, model: GateModel, x: str, mask: str, classes: bool) -
     shown = graph("Mul", x, mask)
     if isinstance(model, HonestModel):
         masked = model.predictors
+        if masked.pieces is not None:
+            shown = graph("Concat", shown, _pieces(graph, masked.pieces, x, mask), axis=-1)
         h = graph("Concat", shown, graph("Sub", mask, graph.constant(0.5)), axis=-1)
         h = graph("Relu", graph.linear(h, masked.first))
         out = graph.linear(graph("Relu", graph.linear(h, masked.second)), masked.last)  # (F, n, out)
@@ -228,6 +231,18 @@ def _outputs(graph: Graph, model: GateModel, x: str, mask: str, classes: bool) -
         h = graph.normalised(graph.activation(graph.linear(h, net.second), activation), net.second_norm)
         out = graph.linear(h, net.last)
     return _mean(graph, graph("Softmax", out, axis=-1) if classes else out)
+
+
+def _pieces(graph: Graph, pieces: Piecewise, x: str, mask: str) -> str:
+    """How far shown numbers have come through their intervals, which all folds share: (1, n, M B)."""
+    parts = (pieces.lower, pieces.inverse_width, pieces.mean, pieces.scale)
+    lower, inverse, mean, scale = (graph.constant(part[0].numpy()) for part in parts)
+    cut = pieces.cut.numpy()
+    value, shown = (graph("Unsqueeze", graph.take(part, cut), graph.whole(3)) for part in (x, mask))
+    passed = graph("Mul", graph("Sub", value, lower), inverse)
+    passed = graph("Clip", passed, graph.constant(0.0), graph.constant(1.0))
+    found = graph("Mul", graph("Mul", graph("Sub", passed, mean), scale), shown)
+    return graph("Reshape", found, graph.whole(1, -1, pieces.n_values))
 
 
 def _mean(graph: Graph, outputs: str) -> str:

@@ -50,7 +50,8 @@ class FewRows:
         # one replica: plain matrices, which numpy multiplies without a loop over stacks
         self.scorer = [Layer(w[0], b[0]) for w, b in map(Layer.of, (choice.first, choice.second, choice.scores))]
         self.predictor = [Layer.of(layer) for layer in (predictors.first, predictors.second, predictors.last)]
-        self.of_input = None if model.gate_of_input is None else model.gate_of_input.numpy()
+        self.of_value = None if predictors.gate_of_value is None else predictors.gate_of_value.numpy()
+        self.pieces = predictors.pieces
         self.forced = None if model.forced is None else model.forced.numpy()
         self.is_simple = a.k is None and not a.min_features and not bool(model.substitutes.any())
 
@@ -78,10 +79,19 @@ class FewRows:
             return scores > 0
         return self.model.decide(self.model.one_of_each(torch.from_numpy(scores).unsqueeze(0)))[0].numpy()
 
+    def values(self, x: np.ndarray) -> np.ndarray:
+        """What the predictors read of rows (n, D), which is the same for all of them: (n, n_values)."""
+        if self.pieces is None:
+            return x
+        parts = (self.pieces.lower, self.pieces.inverse_width, self.pieces.mean, self.pieces.scale)
+        lower, inverse, mean, scale = (part[0].numpy() for part in parts)
+        passed = np.clip((x[:, self.pieces.cut.numpy(), None] - lower) * inverse, 0, 1)
+        return np.concatenate([x, ((passed - mean) * scale).reshape(len(x), -1)], axis=1)
+
     def output(self, x: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """The mean of the fold predictors from the features shown: (n, out)."""
-        shown = mask if self.of_input is None else mask[:, self.of_input]
-        inputs = np.concatenate([x * shown, mask - 0.5], axis=1)
+        shown = mask if self.of_value is None else mask[:, self.of_value]
+        inputs = np.concatenate([self.values(x) * shown, mask - 0.5], axis=1)
         first, second, last = self.predictor
         outputs: Tensor = torch.from_numpy(last(relu(second(relu(first(inputs))))))
         return mean_output(outputs, self.model.architecture)[0].numpy()

@@ -18,6 +18,7 @@ from sklar.model.covariance import Covariance, Independent, LowRank
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.networks import Choice, ChoiceNet
 from sklar.model.order import PENALTY_SCALE, Order, dealt, nested
+from sklar.model.piecewise import Piecewise
 from sklar.model.row_factors import RowFactors, beaten, row_loadings
 from sklar.model.selection import Architecture, GateModel
 from sklar.model.topk_mask import exponential_weights, ranking
@@ -31,6 +32,8 @@ class HonestArchitecture(Architecture):
     any_penalty: bool = False  # the selector was trained along a path of penalties, and can be asked at others
     row_hidden: int = 0  # hidden units of the row's part of the correlation; 0: all rows share one
     order_k: int = 0  # how many features of the largest scores are put in another order (see `order`)
+    n_bins: int = 0  # pieces that the predictors cut numbers into (see `piecewise`)
+    cut: tuple[int, ...] = ()  # the inputs that they cut
 
 
 class HonestModel(GateModel):
@@ -42,8 +45,9 @@ class HonestModel(GateModel):
         super().__init__(architecture)
         a = architecture
         self.choice = self._choice_net(generator)
+        pieces = Piecewise(torch.tensor(a.cut, dtype=torch.long), a.n_bins, a.n_folds) if a.n_bins else None
         self.predictors = MaskedPredictor(
-            a.n_features, a.predict_hidden, a.n_outputs, a.n_folds, generator, self.gate_of_input
+            a.n_features, a.predict_hidden, a.n_outputs, a.n_folds, generator, self.gate_of_input, pieces
         )
         self.loadings = nn.Parameter(torch.zeros(a.n_features, a.n_factors))
         self.substitutes: Tensor

@@ -2,10 +2,13 @@
 
 Its input is [x * z, z - 1/2], so that "absent" and "zero" differ. Flipping one gate changes the first layer's
 pre-activation by a rank-one step, so that asking "and with feature i flipped?" costs one small layer, not d inputs.
-A gate may open several inputs (see `gates`); its step is then the sum of theirs.
+A gate may open several inputs (see `gates`), and a number have values more (see `piecewise`); its step is then the sum
+of theirs.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -13,10 +16,24 @@ from torch.nn.functional import embedding_bag
 
 from sklar.model.gates import inputs_of, renumbered, to_inputs
 from sklar.model.networks import StackedLinear
+from sklar.model.piecewise import Piecewise
+
+MOST_VALUES = 2**24  # that pieces make of rows at a time: a whole table would take several times its memory
+
+
+class Bags(NamedTuple):
+    """Rows of a table of weights to sum up, as `embedding_bag` takes them."""
+
+    number: Tensor  # of each row, (E,)
+    factor: Tensor  # that it counts with, (E,)
+    sizes: Tensor  # rows of each bag
 
 
 class MaskedPredictor(nn.Module):
-    """R networks D + d - h - h - out; rows (R, n, D) and masks (R, n, d) -> (R, n, out)."""
+    """R networks D + d - h - h - out; rows (R, n, D) and masks (R, n, d) -> (R, n, out).
+
+    With `pieces` every row has `n_values` values, those of D inputs and of their pieces, instead of D.
+    """
 
     def __init__(
         self,
@@ -26,13 +43,18 @@ class MaskedPredictor(nn.Module):
         replicas: int = 1,
         generator: torch.Generator | None = None,
         gate_of_input: Tensor | None = None,
+        pieces: Piecewise | None = None,
     ) -> None:
         super().__init__()
         self.n_features = n_features
         self.n_inputs = n_features if gate_of_input is None else len(gate_of_input)
+        self.n_values = self.n_inputs + (0 if pieces is None else pieces.n_values)
         self.gate_of_input: Tensor | None
+        self.gate_of_value: Tensor | None  # None: value i has gate i
         self.register_buffer("gate_of_input", gate_of_input, persistent=False)
-        self.first = StackedLinear(replicas, self.n_inputs + n_features, hidden, generator)
+        self.register_buffer("gate_of_value", _gate_of_value(gate_of_input, pieces, n_features), persistent=False)
+        self.pieces = pieces
+        self.first = StackedLinear(replicas, self.n_values + n_features, hidden, generator)
         self.second = StackedLinear(replicas, hidden, hidden, generator)
         self.last = StackedLinear(replicas, hidden, n_outputs, generator)
         self.first.start(2**0.5, 0.0, generator)
@@ -45,11 +67,19 @@ class MaskedPredictor(nn.Module):
 
     def before_activation(self, x: Tensor, mask: Tensor) -> Tensor:
         """The first layer's pre-activation: (R, n, h)."""
-        return self.first(self.inputs(x, mask))
+        rows = max(1, MOST_VALUES // (len(self.first.weight) * self.n_values))
+        if self.pieces is None or torch.is_grad_enabled() or x.shape[1] <= rows:
+            return self.first(self.inputs(x, mask))
+        blocks = zip(x.split(rows, dim=1), mask.split(rows, dim=1), strict=True)
+        return torch.cat([self.first(self.inputs(*block)) for block in blocks], dim=1)
 
     def inputs(self, x: Tensor, mask: Tensor) -> Tensor:
-        """What the first layer is given, [x * z, z - 1/2]: rows (..., D), masks (..., d) -> (..., D + d)."""
-        return torch.cat([x * to_inputs(mask, self.gate_of_input), mask - 0.5], dim=-1)
+        """What the first layer is given, [x * z, z - 1/2]: rows (..., D), masks (..., d) -> (..., n_values + d)."""
+        return torch.cat([self.values(x) * to_inputs(mask, self.gate_of_value), mask - 0.5], dim=-1)
+
+    def values(self, x: Tensor) -> Tensor:
+        """Rows (..., D) and what their pieces add: (..., n_values)."""
+        return x if self.pieces is None else torch.cat([x, self.pieces(x)], dim=-1)
 
     def after_first(self, hidden: Tensor) -> Tensor:
         """From the first pre-activation to the output."""
@@ -59,27 +89,39 @@ class MaskedPredictor(nn.Module):
         """From the first layer's activations to the output."""
         return self.last(torch.relu_(self.second(active)))
 
-    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor, inputs: slice = slice(None)) -> Tensor:
+    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor) -> Tensor:
         """What flipping gate i adds to the first pre-activation, for each i in `index` (R, n, K): (R, n, K, h).
 
-        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2. `inputs` may say where all inputs of
-        these gates stand, which saves looking at the others.
+        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2.
         """
         sign = 1 - 2 * mask.gather(-1, index)  # (R, n, K)
+        if self.gate_of_value is None:
+            return self._flip_one_value(x, index, sign)
+        if x.device.type == "cpu":
+            row = torch.arange(index.shape[0] * index.shape[1]).repeat_interleave(index.shape[2])
+            bags = self._bags(x, row, index.flatten(), sign.flatten())
+            offsets = bags.sizes.cumsum(0) - bags.sizes
+            steps = embedding_bag(bags.number, self._table(), offsets, mode="sum", per_sample_weights=bags.factor)
+            return steps.view(*index.shape, -1)
+        # The same work whatever was drawn, so that a graph can capture it.
+        own = self.values(x).unsqueeze(2) * (self.gate_of_value == index.unsqueeze(-1))  # (R, n, K, n_values)
+        of_value = own.flatten(1, 2) @ self.first.weight[:, : self.n_values]
         start = torch.arange(0, self.first.weight[..., 0].numel(), self.first.weight.shape[1], device=x.device)
-        row_of_mask = index + self.n_inputs + start.view(-1, 1, 1)  # among the weights of all replicas
-        weight = self.first.weight.flatten(0, 1)  # (R (D + d), h)
-        if self.gate_of_input is None:
-            rows = torch.stack([row_of_mask - self.n_inputs, row_of_mask], dim=-1).view(-1, 2)
-            factors = torch.stack([x.gather(-1, index) * sign, sign], dim=-1).view(-1, 2)
-            if x.device.type == "cpu":  # nothing is stored on the way
-                return embedding_bag(rows, weight, mode="sum", per_sample_weights=factors).view(*index.shape, -1)
-            steps = weight.index_select(0, rows.flatten()).view(len(rows), 2, -1) * factors.unsqueeze(-1)
-            return steps.sum(1).view(*index.shape, -1)
-        own = x[..., inputs].unsqueeze(2) * (self.gate_of_input[inputs] == index.unsqueeze(-1))  # (R, n, K, D)
-        of_value = own.flatten(1, 2) @ self.first.weight[:, : self.n_inputs][:, inputs]
-        of_mask = weight.index_select(0, row_of_mask.flatten()).view(*index.shape, -1)
+        row_of_mask = index + self.n_values + start.view(-1, 1, 1)  # among the weights of all replicas
+        of_mask = self.first.weight.flatten(0, 1).index_select(0, row_of_mask.flatten()).view(*index.shape, -1)
         return (of_value.view_as(of_mask) + of_mask) * sign.unsqueeze(-1)
+
+    def _flip_one_value(self, x: Tensor, index: Tensor, sign: Tensor) -> Tensor:
+        """The same where gate i is value i alone."""
+        start = torch.arange(0, self.first.weight[..., 0].numel(), self.first.weight.shape[1], device=x.device)
+        row_of_mask = index + self.n_inputs + start.view(-1, 1, 1)
+        weight = self.first.weight.flatten(0, 1)  # (R (D + d), h)
+        rows = torch.stack([row_of_mask - self.n_inputs, row_of_mask], dim=-1).view(-1, 2)
+        factors = torch.stack([x.gather(-1, index) * sign, sign], dim=-1).view(-1, 2)
+        if x.device.type == "cpu":  # nothing is stored on the way
+            return embedding_bag(rows, weight, mode="sum", per_sample_weights=factors).view(*index.shape, -1)
+        steps = weight.index_select(0, rows.flatten()).view(len(rows), 2, -1) * factors.unsqueeze(-1)
+        return steps.sum(1).view(*index.shape, -1)
 
     def flip_steps(self, x: Tensor, mask: Tensor, part: slice) -> Tensor:
         """The same for each i of a range of features, the same for all rows: nothing is gathered."""
@@ -99,28 +141,67 @@ class MaskedPredictor(nn.Module):
         row, gate, sign : (M,), one change each; rows of all replicas are numbered through
         starts : (G,), where the changes of each group, at least one, begin
         """
-        n, n_rows = x.shape[1], self.first.weight.shape[1]
-        # A change is a bag of rows of W, those of the gate's inputs and of its mask, times sign x_j and sign.
-        start = row // n * n_rows
-        if self.gate_of_input is None:
+        if self.gate_of_value is None:
+            start = row // x.shape[1] * self.first.weight.shape[1]
             value = x.reshape(-1).index_select(0, row * self.n_inputs + gate)
             number = torch.stack([start + gate, start + gate + self.n_inputs], dim=-1).view(-1)
-            factor = torch.stack([value * sign, sign], dim=-1).view(-1)
-            offsets = 2 * starts
+            factor, offsets = torch.stack([value * sign, sign], dim=-1).view(-1), 2 * starts
+            table = self.first.weight.flatten(0, 1)
         else:
-            sizes = torch.bincount(self.gate_of_input, minlength=self.n_features)
-            length = sizes[gate] + 1  # (M,)
-            change = torch.repeat_interleave(length)  # (E,), of each entry
-            ends = length.cumsum(0)
-            place = torch.arange(len(change), device=x.device) - (ends - length)[change]
-            of_mask = place == sizes[gate][change]
-            of_input = ((sizes.cumsum(0) - sizes)[gate][change] + place).masked_fill_(of_mask, 0)
-            value = x.reshape(-1).index_select(0, row[change] * self.n_inputs + of_input)
-            factor = torch.where(of_mask, 1.0, value) * sign[change]
-            number = torch.where(of_mask, self.n_inputs + gate[change], of_input) + start[change]
-            offsets = (ends - length)[starts]
+            number, factor, sizes = self._bags(x, row, gate, sign)
+            offsets, table = (sizes.cumsum(0) - sizes)[starts], self._table()
+        return embedding_bag(number, table, offsets, mode="sum", per_sample_weights=factor)
+
+    def _bags(self, x: Tensor, row: Tensor, gate: Tensor, sign: Tensor) -> Bags:
+        """A bag a change: rows of the `_table` for the gate's inputs that are not 0, and for its mask.
+
+        Of a column of categories one input is not 0. Where numbers have pieces every input has three rows: of its
+        value, and of the edges below and above it.
+        """
+        sizes, n_rows = self._inputs_of_gate(), self.first.weight.shape[1]
+        length = sizes[gate] + 1  # (changes,)
+        change = torch.repeat_interleave(length)  # of each input, and of the mask
+        ends = length.cumsum(0)
+        place = torch.arange(len(change), device=x.device) - (ends - length)[change]
+        of_mask = place == sizes[gate][change]
+        number = ((sizes.cumsum(0) - sizes)[gate][change] + place).masked_fill_(of_mask, 0)
+        value = x.reshape(-1).index_select(0, row[change] * self.n_inputs + number).masked_fill_(of_mask, 1.0)
+        cut = None if self.pieces is None else self._place_of_input()[number].masked_fill_(of_mask, -1)
+        kept = torch.nonzero(value if cut is None else (value != 0) | (cut >= 0)).squeeze(1)
+        change, number, value = (t.index_select(0, kept) for t in (change, number, value))
+        of_mask, replica, sign = of_mask[kept], row[change] // x.shape[1], sign[change]
+        start = torch.where(of_mask, self.n_values + gate[change], number) + replica * n_rows
+        counts = torch.bincount(change, minlength=len(gate))
+        if self.pieces is None or cut is None:
+            return Bags(start, value * sign, counts)
+        cut = cut[kept]
+        table_row = replica * len(self.pieces.cut) + cut.clamp_min(0)
+        edge, share = self.pieces.place(value, table_row)
+        above = self.first.weight.shape[0] * n_rows + table_row * (self.pieces.n_bins + 1) + edge
+        sign_of_edge = sign * (cut >= 0)
+        factors = torch.stack([value * sign, (1 - share) * sign_of_edge, share * sign_of_edge], dim=-1)
+        return Bags(torch.stack([start, above, above + 1], dim=-1).view(-1), factors.view(-1), 3 * counts)
+
+    def _table(self) -> Tensor:
+        """The weights of all replicas, and what pieces add up to at their edges: (rows, h)."""
         weight = self.first.weight.flatten(0, 1)
-        return embedding_bag(number, weight, offsets, mode="sum", per_sample_weights=factor)
+        if self.pieces is None:
+            return weight
+        at_edges = self.pieces.at_edges(self.first.weight[:, self.n_inputs : self.n_values])
+        return torch.cat([weight, at_edges.flatten(0, 2)])
+
+    def _inputs_of_gate(self) -> Tensor:
+        """How many inputs each gate has: (d,)."""
+        if self.gate_of_input is None:
+            return torch.ones(self.n_features, dtype=torch.long, device=self.first.weight.device)
+        return torch.bincount(self.gate_of_input, minlength=self.n_features)
+
+    def _place_of_input(self) -> Tensor:
+        """The number of each input among those that are cut, -1 for others: (D,)."""
+        assert self.pieces is not None
+        places = torch.full((self.n_inputs,), -1, device=self.first.weight.device)
+        places[self.pieces.cut] = torch.arange(len(self.pieces.cut), device=places.device)
+        return places
 
     @torch.no_grad()
     def part(self, replicas: slice) -> MaskedPredictor:
@@ -128,7 +209,8 @@ class MaskedPredictor(nn.Module):
         state = {name: value[replicas] for name, value in self.state_dict().items()}
         count, _, hidden = state["first.weight"].shape
         n_outputs, of_input = state["last.weight"].shape[-1], self.gate_of_input
-        fewer = MaskedPredictor(self.n_features, hidden, n_outputs, count, torch.Generator(), of_input)
+        pieces = None if self.pieces is None else Piecewise(self.pieces.cut, self.pieces.n_bins, count)
+        fewer = MaskedPredictor(self.n_features, hidden, n_outputs, count, torch.Generator(), of_input, pieces)
         fewer.to(state["first.weight"].device).load_state_dict(state)
         return fewer
 
@@ -145,11 +227,27 @@ class MaskedPredictor(nn.Module):
             inputs = inputs_of(self.gate_of_input, keep[0]).expand(replicas, -1)
             of_input = renumbered(self.gate_of_input, keep[0])
             of_input = None if len(of_input) == width else of_input
-        narrow = MaskedPredictor(width, hidden, n_outputs, replicas, torch.Generator(), of_input).to(keep.device)
-        state = self.state_dict()
-        rows = torch.cat([inputs, keep + self.n_inputs], dim=1).unsqueeze(-1).expand(-1, -1, hidden)
-        kept, of_mask = state["first.weight"].gather(1, rows), state["first.weight"][:, self.n_inputs :]
+        rows, pieces = [inputs], None
+        if self.pieces is not None:
+            cut, places = self.pieces.places_of(inputs)
+            pieces = self.pieces.only(cut, places) if len(cut) else None
+            within = torch.arange(self.pieces.n_bins, device=keep.device)
+            rows.append((self.n_inputs + places.unsqueeze(-1) * self.pieces.n_bins + within).flatten(1))
+        narrow = MaskedPredictor(width, hidden, n_outputs, replicas, torch.Generator(), of_input, pieces)
+        narrow.to(keep.device)
+        state = {name: value for name, value in self.state_dict().items() if not name.startswith("pieces.")}
+        state |= {f"pieces.{name}": value for name, value in pieces.state_dict().items()} if pieces else {}
+        index = torch.cat([*rows, keep + self.n_values], dim=1).unsqueeze(-1).expand(-1, -1, hidden)
+        kept, of_mask = state["first.weight"].gather(1, index), state["first.weight"][:, self.n_values :]
         # A hidden gate still enters as z - 1/2 = -1/2: that becomes part of the bias.
-        gone = of_mask.sum(1, keepdim=True) - kept[:, narrow.n_inputs :].sum(1, keepdim=True)
+        gone = of_mask.sum(1, keepdim=True) - kept[:, narrow.n_values :].sum(1, keepdim=True)
         narrow.load_state_dict({**state, "first.weight": kept, "first.bias": state["first.bias"] - 0.5 * gone})
         return narrow
+
+
+def _gate_of_value(gate_of_input: Tensor | None, pieces: Piecewise | None, n_features: int) -> Tensor | None:
+    """The gate of every input, and of every value that pieces add; None where each value has a gate of its own."""
+    if pieces is None:
+        return gate_of_input
+    of_input = torch.arange(n_features, device=pieces.cut.device) if gate_of_input is None else gate_of_input
+    return torch.cat([of_input, of_input[pieces.cut].repeat_interleave(pieces.n_bins)])

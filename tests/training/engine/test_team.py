@@ -27,6 +27,8 @@ PARAMS = {
     "batch_size": 100,  # 25 rows of each fold: four processes have unequal shares
     "max_epochs": 4,
     "selector_sparsity": "auto",
+    "predictor_regularization": "auto",
+    "quantile_bins": "auto",
     "penalty": "auto",
     "n_folds": 4,
     "validation_fraction": 0.2,

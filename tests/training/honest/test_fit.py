@@ -1,6 +1,5 @@
 """Honest training as a whole, on data whose truth is easy to learn."""
 
-import io
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +10,6 @@ from sklar.metrics import false_discovery_rate, true_positive_rate
 from sklar.model.ensemble import EnsembleModel
 from sklar.model.gates import Gates
 from sklar.training.data import TrainingData
-from sklar.training.engine.progress import Part, Progress
-from sklar.training.engine.run import Run
 from sklar.training.honest.fit import fit_honest, train_honest
 from sklar.training.honest.settings import HonestSettings, PredictorSettings, Schedule, SelectorSettings
 from sklar.training.tasks import Task
@@ -127,19 +124,6 @@ def test_exactly_k_features_that_matter():
     assert true_positive_rate(relevant, masks) > 85  # two features per row are relevant
 
 
-@pytest.mark.parametrize(("d", "settles"), [(6, False), (20, True)])
-def test_it_reports_as_many_steps_as_it_says(d, settles):
-    schedule, bar = Schedule().scaled(0.005), Progress([Part("all", 10**6)], file=io.StringIO())
-    x, y, _ = switched(n=200, d=d)
-    settings = replace(SETTINGS, schedule=schedule)
-    fit_honest(x[None], y[None], Task(2), settings, run=Run(bar))
-    expected = (
-        schedule.total + schedule.trial_steps + schedule.path_steps + schedule.wide_steps
-    )  # two strengths, other prices
-    expected -= 0 if settles else schedule.settle_steps
-    assert bar.n == settings.steps_for(2000, Gates(d)) == expected
-
-
 PARAMS = {
     "choice_hidden": 8,
     "predict_hidden": None,
@@ -149,6 +133,8 @@ PARAMS = {
     "covariance": "low-rank",
     "n_factors": 2,
     "selector_sparsity": "auto",
+    "predictor_regularization": "auto",
+    "quantile_bins": "auto",
     "batch_size": 100,
     "max_epochs": 2,
     "n_folds": 3,

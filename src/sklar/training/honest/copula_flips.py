@@ -58,7 +58,7 @@ def _fits_a_kernel(trial: Trial) -> bool:
     """One input a gate, and layers that fit into registers."""
     judge = trial.judge
     narrow = judge.second.weight.shape[-1] <= WIDEST_HIDDEN and judge.last.weight.shape[-1] <= MOST_OUTPUTS
-    return narrow and judge.gate_of_input is None and trial.x.dtype == torch.float32
+    return narrow and judge.gate_of_value is None and trial.x.dtype == torch.float32
 
 
 def by_masks(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:

@@ -4,8 +4,8 @@ Predictors learn from masks that say nothing about their rows; the selector lear
 them. Its gradient is exact: flip a feature, see what the flip gains, and move the score by penalty - gain. The penalty
 is one more input of the selector, drawn anew for every row, so that one training gives the whole path.
 
-    warm up the predictors -> screen -> train along the path with each strength -> choose strength and penalty by rows
-    held out -> train on, with all rows -> decide
+    choose how predictors read the table -> warm them up -> screen -> train along the path with each strength -> choose
+    strength and penalty by rows held out -> train on, with all rows -> decide
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from sklar.training.engine.team import Team
 from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.deciding import decide
 from sklar.training.honest.decisions import HeldOut, mean_and_error, training_masks
+from sklar.training.honest.parts import parts_of
 from sklar.training.honest.persuasion import with_spread
+from sklar.training.honest.predictor_choice import choose_predictors
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.prices import Start, asked_elsewhere, train_counts, train_prices
 from sklar.training.honest.rehearsal import rehearse
@@ -67,7 +69,7 @@ def train_honest(
     weight = None if data.weight is None else data.weight.expand(n_models, -1)
     if settings.selector.max_excess is not None:
         task = with_spread(task)
-    task, parts = task.to(data.x.device), settings.parts_for(len(data.x), data.gates, n_models)
+    task, parts = task.to(data.x.device), parts_of(settings, len(data.x), data.gates, n_models)
     team = Team.current()
     if team.size > 1 and checkpoint is not None:
         raise ValueError("a fit by several processes keeps no checkpoint; leave it out, or fit in one process")
@@ -76,13 +78,14 @@ def train_honest(
     team.require_same(torch.tensor([seed], device=data.x.device), "seeds")
     with Progress(parts, bool(params["verbose"]) and team.rank == 0) as bar:
         run = Run(bar, checkpoint, team)
+        settings, tried = choose_predictors(data, task, settings, seed, run)
         rehearsal = rehearse(data, task, settings, seed, run)
         if rehearsal is not None:
             settings = replace(settings, strengths=(rehearsal.strength,), shows=rehearsal.shows)
         fit = fit_honest(x, y, task, settings, seed=seed, gates=data.gates, weight=weight, run=run)
     if not any(fit.shows):
         warnings.warn(NOTHING, stacklevel=3)
-    tried = [] if rehearsal is None else rehearsal.tried
+    tried += [] if rehearsal is None else rehearsal.tried
     return combined([_trained(fit, i, tried) for i in range(n_models)])
 
 

@@ -24,17 +24,17 @@ def shrink_inputs(weight: Tensor, amount: float | Tensor, gates: Gates | None = 
 def shrink_features(predictor: MaskedPredictor, amount: float | Tensor) -> None:
     """The proximal step of a group lasso: a feature's weights, of value and mask together, lose `amount` of length.
 
-    A feature of m inputs loses sqrt((m + 1) / 2) times as much: steps of Adam grow with the root of their number.
+    A feature of m values loses sqrt((m + 1) / 2) times as much: steps of Adam grow with the root of their number.
     """
-    if predictor.gate_of_input is None:
+    if predictor.gate_of_value is None:
         weight = predictor.first.weight.unflatten(1, (2, predictor.n_features))  # (R, 2, d, h)
         length = weight.square().sum((1, 3), keepdim=True).sqrt()
         weight.mul_((1 - amount / length.clamp_min(1e-12)).clamp_min(0))
         return
-    weight, of_input = predictor.first.weight, predictor.gate_of_input
-    squares = weight.square().sum(-1)  # (R, D + d)
-    of_value = sum_by_gate(squares[:, : predictor.n_inputs], of_input, predictor.n_features)
-    length = (of_value + squares[:, predictor.n_inputs :]).sqrt()
-    amount = amount * ((group_size(of_input, predictor.n_features) + 1) / 2).sqrt()
+    weight, of_value = predictor.first.weight, predictor.gate_of_value
+    squares = weight.square().sum(-1)  # (R, n_values + d)
+    of_values = sum_by_gate(squares[:, : predictor.n_values], of_value, predictor.n_features)
+    length = (of_values + squares[:, predictor.n_values :]).sqrt()
+    amount = amount * ((group_size(of_value, predictor.n_features) + 1) / 2).sqrt()
     factor = (1 - amount / length.clamp_min(1e-12)).clamp_min(0)  # (R, d)
-    weight.mul_(torch.cat([to_inputs(factor, of_input), factor], dim=1).unsqueeze(-1))
+    weight.mul_(torch.cat([to_inputs(factor, of_value), factor], dim=1).unsqueeze(-1))

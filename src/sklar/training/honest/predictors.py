@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from sklar.model.masked_predictor import MaskedPredictor
+from sklar.model.piecewise import Piecewise, cut_inputs
 from sklar.training.engine.averaging import AveragedLearner
 from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw
@@ -53,8 +54,9 @@ class FoldPredictors:
                 "raise batch_size"
             )
         self.share = team.share(self.batch_rows)  # of them, what this process works on
-        start = torch.Generator().manual_seed(seed)
-        network = MaskedPredictor(gates.n, settings.hidden, task.n_outputs, problems * n_folds, start, gates.of_input)
+        start, replicas = torch.Generator().manual_seed(seed), problems * n_folds
+        of_input, pieces = None if gates.of_input is None else gates.of_input.cpu(), _pieces(folds, settings.n_bins)
+        network = MaskedPredictor(gates.n, settings.hidden, task.n_outputs, replicas, start, of_input, pieces)
         self.learner = self._learner(network.to(device))
         self.beside = self._side_work()  # where they learn while flips are tried
 
@@ -188,6 +190,13 @@ class FoldPredictors:
         shown = self.alive.to(x.dtype).repeat_interleave(self.folds.n_folds, 0).unsqueeze(1)
         output = self.judge(x, shown.expand(*x.shape[:2], -1))
         self.task.renew(output.flatten(0, 1), y.flatten())
+
+
+def _pieces(folds: Folds, n_bins: int) -> Piecewise | None:
+    """The intervals that numbers are seen in; None where there are none, or no numbers."""
+    rows = folds.x.flatten(1, 2)
+    cut = cut_inputs(rows, folds.gates.of_input) if n_bins else rows.new_empty(0, dtype=torch.long)
+    return Piecewise.of(rows, cut, n_bins, folds.n_folds).cpu() if len(cut) else None
 
 
 def random_masks(like: Tensor, generator: torch.Generator, k: int | None = None, share: Share = WHOLE) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from sklar.model.gates import to_inputs
 from sklar.model.honest_model import PENALTY_SCALE, HonestArchitecture, HonestModel
+from sklar.model.masked_predictor import MaskedPredictor
 from sklar.training.engine.loop import Record
 from sklar.training.honest.row_part import RowPart
 from sklar.training.honest.scoring import Decisions, Selector
@@ -105,20 +106,24 @@ class HonestFit:
             "scores.bias": (sharpness * (bias - self.decisions.score_threshold[problem].cpu()))[..., alive],
         }
 
+    def _judges(self, problem: int) -> MaskedPredictor:
+        """The predictors of all problems, of the features that are alive in one."""
+        predictors, alive = self.screened.predictors, self.screened.alive
+        read = torch.nonzero(alive[problem]).squeeze(1)
+        return predictors.judge.only(read.expand(len(alive) * predictors.folds.n_folds, -1))
+
     def _predictors(self, problem: int) -> dict[str, Tensor]:
         """The weights of one problem's predictors, of the features that are alive."""
-        predictors, alive = self.screened.predictors, self.screened.alive
+        predictors = self.screened.predictors
         n_folds = predictors.folds.n_folds
-        read = torch.nonzero(alive[problem]).squeeze(1)
-        judges = predictors.judge.only(read.expand(len(alive) * n_folds, -1)).state_dict()
         mine = slice(problem * n_folds, (problem + 1) * n_folds)
-        state = {key: value[mine].cpu() for key, value in judges.items()}
+        state = {key: value[mine].cpu() for key, value in self._judges(problem).state_dict().items()}
         of_prediction = {key: state[key][..., : predictors.task.n_predicted] for key in ("last.weight", "last.bias")}
         return state | of_prediction
 
     def _architecture(self, problem: int) -> HonestArchitecture:
         predictors, correlation, s = self.screened.predictors, self.selector.correlation, self.selector.settings
-        gates = predictors.folds.gates
+        gates, pieces = predictors.folds.gates, self._judges(problem).pieces
         if not gates.plain:
             gates = gates.only(torch.nonzero(self.screened.alive[problem]).squeeze(1))
         return HonestArchitecture(
@@ -138,4 +143,6 @@ class HonestFit:
             any_penalty=self.any_penalty,
             row_hidden=0 if self.row_part is None else self.row_part.hidden_of(problem),
             order_k=0 if self._told is None else s.k or 0,
+            n_bins=0 if pieces is None else pieces.n_bins,
+            cut=() if pieces is None else tuple(pieces.cut.tolist()),
         )

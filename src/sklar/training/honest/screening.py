@@ -92,15 +92,15 @@ def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
     like = gates.like(x)
     weight = None if folds.training_weight is None else folds.training_weight.unsqueeze(-1)  # (P, n, 1)
     size = max(1, min(CHUNK, CACHED_ENTRIES // (problems * n_folds * m * predictors.settings.hidden)))
-    if gates.of_input is not None:
-        size = _gates_together(x, d)
+    if judge.gate_of_value is not None:
+        size = _gates_together(judge, x)
     z = torch.full((problems, d), -torch.inf, device=x.device)
     for mask in (random_masks(like, generator, share=share), torch.ones_like(like)):
         hidden = judge.before_activation(x, mask)  # once for all features: a flip moves it by one step
         drawn = task.row_loss(judge.after_first(hidden), y).unsqueeze(-1)
         for first in range(0, d, size):
             part = slice(first, min(first + size, d))
-            output = judge.after_step(hidden, _flip_steps(judge, x, mask, part, gates))
+            output = judge.after_step(hidden, _flip_steps(judge, x, mask, part))
             flipped = task.row_loss(output, y.unsqueeze(-1).expand(output.shape[:-1]))
             gain = (flipped - drawn) * (2 * mask[..., part] - 1)  # (P F, m, size)
             gain = share.together(gain.unflatten(0, (problems, n_folds)), 2).flatten(1, 2)
@@ -108,12 +108,12 @@ def gain_z(predictors: FoldPredictors, generator: torch.Generator) -> Tensor:
     return z
 
 
-def _flip_steps(judge: MaskedPredictor, x: Tensor, mask: Tensor, part: slice, gates: Gates) -> Tensor:
+def _flip_steps(judge: MaskedPredictor, x: Tensor, mask: Tensor, part: slice) -> Tensor:
     """What flipping each gate of a range adds to the first pre-activation."""
-    if gates.of_input is None:
+    if judge.gate_of_value is None:
         return judge.flip_steps(x, mask, part)
     index = torch.arange(part.start, part.stop, device=x.device).expand(*x.shape[:2], -1)
-    return judge.flip_step(x, mask, index, _inputs_between(part.start, part.stop, gates.of_input))
+    return judge.flip_step(x, mask, index)
 
 
 @torch.no_grad()
@@ -201,16 +201,10 @@ def score_z(x: Tensor, weight: Tensor, encoded: bool = False) -> Tensor:
     return z.unflatten(-1, (2, -1)).amax(1)
 
 
-def _gates_together(x: Tensor, d: int) -> int:
-    """How many gates, of several inputs each, can be flipped at a time: all their inputs are looked at for each."""
-    rows, width = x[..., 0].numel(), x.shape[-1] / d
-    return min(CHUNK, max(1, int((ENTRIES / (rows * width)) ** 0.5)))
-
-
-def _inputs_between(first: int, last: int, of_input: Tensor) -> slice:
-    """Where the inputs of gates first .. last - 1 stand; they are in the order of their gates."""
-    start, stop = torch.searchsorted(of_input, torch.tensor([first, last], device=of_input.device)).tolist()
-    return slice(start, stop)
+def _gates_together(judge: MaskedPredictor, x: Tensor) -> int:
+    """How many gates, of several values each, can be flipped at a time: for each all values are looked at."""
+    width = max(judge.n_values, judge.first.weight.shape[-1])
+    return min(CHUNK, max(1, ENTRIES // (x[..., 0].numel() * width)))
 
 
 def _context_inputs(x: Tensor, found: Tensor, gates: Gates, most: int) -> Tensor:

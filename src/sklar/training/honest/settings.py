@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from sklar.model.gates import Gates
 from sklar.training.data import with_defaults
-from sklar.training.engine.progress import Part
 
 # What an estimator's parameter left at None stands for.
 DEFAULTS: dict[str, Any] = {"predict_hidden": 64, "learning_rate": 1e-2, "weight_decay": 0.1, "max_epochs": None}
@@ -20,8 +19,6 @@ ROWS_OF_SETTINGS = 10_000  # rows that the constants were chosen with: means ove
 NOISE_RANGE = (0.25, 4.0)  # regularisation is scaled by no more: beyond 160,000 and below 625 rows it was not tried
 WIDEST = 4096  # features that networks train on: with more, they need hours on a CPU and learn little
 SHUT = -30.0  # the score of a gate that no noise opens
-# A step of the selector in steps of the predictors alone (CPU: 4.8 with 11 features, 3.7 with Adult's 108 inputs).
-SELECTOR_COST = 4.0
 # Masks that show a smaller share than this of the features get log-uniform rates: uniform ones hardly make such masks.
 LOG_UNIFORM_BELOW = 0.2
 
@@ -45,7 +42,12 @@ class PredictorSettings:
     ema_decay: float = 0.99  # of the weights: the average judges, the last weights learn
     batch_size: int = 1000
     warm_up: int = 100  # steps over which the learning rate rises
+    n_bins: int = 0  # pieces that numbers are cut into (see `model.piecewise`); 0: numbers as they are
     k: int | None = None  # features that the masks to be judged show; None: any number
+
+    def regularised(self, factor: float) -> PredictorSettings:
+        """The same, so many times as strongly regularised."""
+        return replace(self, weight_decay=factor * self.weight_decay, sparsity=factor * self.sparsity)
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,7 @@ class Schedule:
     """How many steps each part takes, the penalties tried, and the widths of the union."""
 
     # The steps: measured on other draws of 24 cells, docs/method.md.
+    reading_steps: int = 400  # of predictors that learn in one way, to be compared with another (`predictor_choice`)
     warm_steps: int = 1000
     settle_steps: int = 400  # of the predictors, after screening
     trial_steps: int = 350  # along the path with each strength, and
@@ -111,7 +114,7 @@ class Schedule:
 
     def scaled(self, share: float) -> Schedule:
         """The same in fewer steps."""
-        return replace(self, **{name: max(2, round(getattr(self, name) * share)) for name in (*STEPS, "wide_steps")})
+        return replace(self, **{name: max(2, round(getattr(self, name) * share)) for name in (*STEPS, *BESIDE)})
 
     def for_rows(self, n_rows: int, batch_size: int, max_epochs: int | None) -> Schedule:
         """The steps for so many rows, and at most `max_epochs` passes over them."""
@@ -144,7 +147,8 @@ class Schedule:
         return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
 
 
-# Of a fit itself; `wide_steps` are beside it.
+# Of a fit itself, and beside it.
+BESIDE = ("reading_steps", "wide_steps")
 STEPS = ("warm_steps", "settle_steps", "trial_steps", "path_steps", "final_steps")
 
 
@@ -188,6 +192,7 @@ class DecisionSettings:
     # real tables more than it saved.
     weaker_selector: float = 2.0
     weaker_ranker: float = 0.0
+    other_predictors: float = 2.0  # standard errors by which another way to learn from a table must be better
 
     def errors_of_strength(self, k: int | None) -> float:
         """By how many standard errors a weaker strength must be better."""
@@ -232,38 +237,20 @@ class HonestSettings:
     # Factors on the selector's group lasso that held-out rows choose from. 1 is right for Syn1-6, by far; real tables
     # mostly prefer 0.1, from which 0.3 and 0.03 do not differ beyond noise.
     strengths: tuple[float, ...] = (1.0, 0.1)
+    # What rows choose the predictors from: factors on their weight decay and group lasso, and pieces that numbers are
+    # cut into. The first of each is right for Syn1-6. Tables of categories mostly prefer the stronger hand, tables of
+    # measurements the pieces; 4 or 16 of these instead of 8, and .3 times the strength, were no better on more tables.
+    regularisations: tuple[float, ...] = (1.0, 3.0)
+    bins: tuple[int, ...] = (0, 8)
     shows: bool | None = None  # whether anything can be shown, if that is known; None: held-out rows say
     penalty: float | str = "auto"
     any_penalty: bool = True  # whether a second selector is trained for questions at other penalties
     n_folds: int = 4
     held_fraction: float = 0.2  # of the rows, held out to choose the strength and the penalty
 
-    def parts_for(self, n_rows: int, gates: Gates, n_models: int = 1) -> list[Part]:
-        """The parts of a fit in their order, with their steps and what these cost."""
-        schedule, tried, splits = self.schedule, len(self.strengths), self.schedule.splits_for(n_rows)
-        settle = schedule.settle_steps if gates.n > schedule.screened_to(self.selector.k) else 0
-
-        def parts(tried: int, cost: float, what: str) -> list[Part]:
-            path = tried * (schedule.trial_steps + schedule.path_steps)
-            return [
-                Part(f"predictors{what}", schedule.warm_steps + settle, cost),
-                Part(f"selector{what}", path, cost * SELECTOR_COST),
-            ]
-
-        rehearsals: list[Part] = []
-        if splits > 1 and tried > 1 and self.held_fraction > 0:
-            tried = 1
-            # Side by side, a step is of all splits; in turn, there are as many steps more.
-            in_turn, at_once = (1, splits) if gates.plain else (splits, 1)
-            rehearsals = in_turn * parts(len(self.strengths), at_once, ", rehearsal")
-        final = Part("selector, all rows", schedule.final_steps, n_models * SELECTOR_COST)
-        asked = self.penalty == "auto" if self.selector.k is None else self.selector.k > 1
-        others = [Part("selector, other prices", schedule.wide_steps, n_models * SELECTOR_COST)]
-        return [*rehearsals, *parts(tried, n_models, ""), final, *(others if self.any_penalty and asked else [])]
-
-    def steps_for(self, n_rows: int, gates: Gates) -> int:
-        """The steps that a fit takes, those of each strength and split together."""
-        return sum(part.steps for part in self.parts_for(n_rows, gates))
+    def bins_for(self, gates: Gates) -> tuple[int, ...]:
+        """The numbers of pieces to try: of wide tables the first alone, which would have thousands of inputs."""
+        return self.bins if gates.n <= self.schedule.most_width else self.bins[:1]
 
     @classmethod
     def from_params(cls, params: dict[str, Any], n_rows: int, k: int | None) -> HonestSettings:
@@ -283,8 +270,15 @@ class HonestSettings:
             ),
             PredictorSettings(hidden=params["predict_hidden"], batch_size=params["batch_size"], k=k),
             Schedule().for_rows(n_rows, params["batch_size"], params["max_epochs"]),
-            strengths=cls.strengths if params["selector_sparsity"] == "auto" else (params["selector_sparsity"],),
+            strengths=_given(params["selector_sparsity"], cls.strengths),
+            regularisations=_given(params["predictor_regularization"], cls.regularisations),
+            bins=_given(params["quantile_bins"], cls.bins),
             penalty=params.get("penalty", 0.0),
             n_folds=params["n_folds"],
             held_fraction=params["validation_fraction"],
         )
+
+
+def _given(value: Any, choices: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What rows choose from: what was given alone, if anything was."""
+    return choices if value == "auto" else (value,)

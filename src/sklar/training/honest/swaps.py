@@ -119,11 +119,11 @@ def slopes(trial: Trial) -> Tensor:
     with torch.enable_grad():
         hidden = trial.hidden.detach().requires_grad_()
         (slope,) = torch.autograd.grad(trial.loss(judge.after_first(hidden), trial.y).sum(), hidden)
-    of_input = slope @ judge.first.weight.mT  # (R, n, D + d): of x * z, and of z - 1/2
-    of_value = trial.x * of_input[..., : judge.n_inputs]
-    if judge.gate_of_input is not None:
-        of_value = sum_by_gate(of_value, judge.gate_of_input, judge.n_features)
-    return of_value + of_input[..., judge.n_inputs :]
+    of_input = slope @ judge.first.weight.mT  # (R, n, n_values + d): of x * z, and of z - 1/2
+    of_value = judge.values(trial.x) * of_input[..., : judge.n_values]
+    if judge.gate_of_value is not None:
+        of_value = sum_by_gate(of_value, judge.gate_of_value, judge.n_features)
+    return of_value + of_input[..., judge.n_values :]
 
 
 def swap_gains(trial: Trial, out: Tensor, into: Tensor) -> Tensor:
