@@ -101,6 +101,7 @@ def test_two_processes_that_share_a_device_give_what_one_gives(device, alone):
 
 @pytest.mark.gpu
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_of_dask_workers_that_share_a_gpu_one_trains(monkeypatch):
     sizes, first = [], dask_training._first
     monkeypatch.setattr(dask_training, "_first", lambda client, parts: sizes.append(len(parts)) or first(client, parts))
