@@ -177,6 +177,11 @@ def test_the_benchmarks_of_scale(run_quick):
     assert re.search(r"\| 2,000 \| 0\.0 \| [\d.]+ \| [\d.]+ \|", run_quick("bench_stream"))
 
 
+def test_new_rows_during_training(run_quick):
+    output = run_quick("bench_refresh")
+    assert [output.count(f"\n| {name} |") for name in ("all rows", "sample", "refreshed")] == [2, 1, 1]
+
+
 def test_training_together_sums_what_the_formula_says(run_quick):
     rows = [line.split("|")[1:-1] for line in run_quick("bench_team").splitlines() if line.startswith("| 600 ")]
     assert [int(row[1]) for row in rows] == [1, 2]

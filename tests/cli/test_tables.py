@@ -95,3 +95,28 @@ def test_several_targets_and_times_from_the_command_line(tmp_path):
     assert run("predict", model, data, "--out", out).exit_code == 0
     assert pd.read_csv(out).columns.tolist() == ["prediction"]
     assert_one_line_error(fit(data, "days", model, "--event", "a"), "--event takes a column of 0 and 1")
+
+
+def test_folders_that_are_no_table_are_one_line(tmp_path):
+    """Empty, not there, of different columns or kinds, cut in half, without the target: nothing is written."""
+    whole = pd.DataFrame(toy_rows(60)[0], columns=list("abcde")).assign(y=toy_rows(60)[1])
+    folders = {name: tmp_path / name for name in ("empty", "good", "columns", "kinds", "half")}
+    for name, folder in folders.items():
+        folder.mkdir()
+        for part in ("0", "1") if name != "empty" else ():
+            whole.to_parquet(folder / f"{part}.parquet")
+    whole.drop(columns="b").to_parquet(folders["columns"] / "1.parquet")
+    whole.astype({"b": str}).to_parquet(folders["kinds"] / "1.parquet")
+    cut = folders["half"] / "1.parquet"
+    cut.write_bytes(cut.read_bytes()[:2000])
+    says = {
+        "empty": "empty: no Parquet or Arrow file",
+        "columns": r"1\.parquet has no column 'b', which",
+        "kinds": r"1\.parquet has other types than",
+        "half": r"half: not a table of Parquet or Arrow files .*1\.parquet",
+        "nowhere": "nowhere: no such file or folder",
+    }
+    for name, text in says.items():
+        assert_one_line_error(fit(tmp_path / name, "y", tmp_path / "m.sklar"), text)
+    assert_one_line_error(fit(folders["good"], "z", tmp_path / "m.sklar"), "good has no column 'z'; it has a, b, c")
+    assert not (tmp_path / "m.sklar").exists()

@@ -178,3 +178,12 @@ def test_a_grid_search_on_dask():
     assert search.cv_results_["mean_test_score"].shape == (2,)
     again = GridSearchCV(quick(CopulaSelectorRegressor), {"penalty": [0.01, 0.3]}, cv=2).fit(X, value)
     np.testing.assert_array_equal(search.cv_results_["mean_test_score"], again.cv_results_["mean_test_score"])
+
+
+def test_columns_are_found_by_name(model):
+    """A target may stand beside them, as in a file; what is not there is said at once."""
+    X, y = frame()
+    lazy = dd.from_pandas(X.assign(y=y)[["y", *"edcba"]], npartitions=2)
+    assert (model.select(lazy).compute().to_numpy() == model.select(X).to_numpy()).all()
+    with pytest.raises(ValueError, match="the Dask DataFrame has no column 'b'; it has a, c"):
+        model.select(lazy[["a", "c"]])

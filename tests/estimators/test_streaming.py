@@ -143,6 +143,9 @@ def test_audit_and_report_take_a_sample(files, tmp_path, monkeypatch):
         ({"target": "z"}, "has no column 'z'; it has a, b"),
         ({"target": "y", "sample_weight": np.ones(240)}, "sample_weight must be a column"),
         ({"target": "holes"}, "the target 'holes' is missing in row"),
+        ({"target": 4}, "has no column 4; it has a, b"),
+        ({"target": "y", "max_rows": 0}, "max_rows must be a whole number from 2; got 0"),
+        ({"target": "y", "max_rows": 9.5}, r"max_rows must be a whole number from 2; got 9\.5"),
         ({"target": ["a", "b", "text", "holes", "y", "value", "weight"]}, "no columns besides the target"),
     ],
 )

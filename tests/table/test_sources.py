@@ -110,3 +110,14 @@ def test_samples_are_uniform():
     statistic = ((drawn - 500) ** 2 / 500).sum() / ((1 - 10 / 40) * 40 / 39)
     assert_plausible(stats.chi2.sf(statistic, 39))
     assert_plausible(stats.chi2.cdf(statistic, 39))
+
+
+def test_what_duckdb_cannot_do_is_one_line():
+    failing = duckdb.sql("select cast('a' || range as int) as a from range(9)")
+    with pytest.raises(TableError, match=r"^the query failed: Conversion Error: .*$"):
+        list(open_source(failing).batches())
+    connection = duckdb.connect()
+    gone = connection.sql("select 1 as a")
+    connection.close()
+    with pytest.raises(TableError, match=r"^the query failed: .*closed"):
+        open_source(gone)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sklar.fitted import FittedModel
+from sklar.table.sources import open_source
 
 DTYPES = {"masks": np.bool_, "ranks": np.int64}  # of answers; the others are float64, but for predicted classes
 
@@ -34,6 +35,10 @@ def lazily(fitted: FittedModel, what: str, names: list[str], X: Any) -> Any:
     """
     import dask
 
+    source = open_source(X)
+    if source is not None and fitted.schema.labels == "text":  # as in files, a target may stand beside them
+        source.require(fitted.schema.names)
+        X = X[list(fitted.schema.names)]
     model = dask.delayed(fitted, pure=True)
     kind = _dtype(fitted, what)
     return (_frame if hasattr(X, "map_partitions") else _array)(X, model, what, names, kind)

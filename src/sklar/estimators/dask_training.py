@@ -16,11 +16,13 @@ from sklar.estimators.dask_answers import is_dask
 from sklar.training.data import Trained, TrainingData, combined
 from sklar.training.engine.meeting import free_port, meet
 from sklar.training.engine.runtime import resolve_device, spawn_seeds
+from sklar.training.engine.team import ALONE
 from sklar.training.honest.fit import train_honest
 from sklar.training.tasks import Task
 
-# Rows of a batch that are worth a process: with fewer, processes wait for messages longer than they work.
-ROWS_OF_PROCESS = 200
+# Rows of a batch that are worth a process, measured (docs/guides/scale.md): with 1,000 rows each two took longer
+# than one in every run; with 2,000 they were up to 1.4 times as fast.
+ROWS_OF_PROCESS = 2_000
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ def train_on(client: Any, work: Work, seed: int) -> Trained:
     if not workers:
         raise ConnectionError("the Dask cluster has no workers; start some")
     if n_models == 1:  # as many workers as a batch keeps busy
-        workers = workers[: max(1, min(work.params["batch_size"], len(work.data.x)) // ROWS_OF_PROCESS)]
+        n_busy = max(1, min(work.params["batch_size"], len(work.data.x)) // ROWS_OF_PROCESS)
+        workers = one_a_gpu(client.run(_gpu, work.params["device"], workers=workers))[:n_busy]
     light = replace(work, data=_on(work.data, torch.device("cpu")))
     [sent] = client.scatter([light], workers=workers, broadcast=True, hash=False)
     if n_models > 1:
@@ -76,16 +79,38 @@ def train_on(client: Any, work: Work, seed: int) -> Trained:
     return _first(client, parts)
 
 
+def one_a_gpu(gpus: dict[str, str | None]) -> list[str]:
+    """The workers that train: of those that have one GPU together the first, and where there are GPUs no others.
+
+    NCCL refuses two processes on one GPU, and a process without one cannot talk to those that have one.
+
+    Examples
+    --------
+    >>> one_a_gpu({"tcp://b": "GPU-1", "tcp://a": "GPU-1", "tcp://c": None, "tcp://d": "GPU-2"})
+    ['tcp://a', 'tcp://d']
+    >>> one_a_gpu({"tcp://b": None, "tcp://a": None})
+    ['tcp://a', 'tcp://b']
+    """
+    first = {gpu: worker for worker, gpu in sorted(gpus.items(), reverse=True) if gpu is not None}
+    return sorted(first.values() or gpus)
+
+
+def _gpu(device: str) -> str | None:
+    """Which GPU a worker would train on, by a name that no other has."""
+    on_gpu = resolve_device(device).type == "cuda"
+    return str(torch.cuda.get_device_properties(torch.cuda.current_device()).uuid) if on_gpu else None
+
+
 def _first(client: Any, parts: list[Any]) -> Trained:
     """What the first process returns, when all have ended; the others are ended where one fails."""
-    from distributed import KilledWorker, as_completed
+    from distributed import CancelledError, KilledWorker, as_completed
 
     try:
         for part in as_completed(parts):
             part.result()
     except BaseException as error:
         client.cancel(parts)
-        if isinstance(error, ConnectionError | KilledWorker):
+        if isinstance(error, ConnectionError | KilledWorker | CancelledError):
             raise ConnectionError(f"a worker was lost while it trained; fit again ({error})") from error
         raise
     trained, said = parts[0].result()
@@ -105,7 +130,7 @@ def _address() -> tuple[str, int]:
 
 def _part(place: tuple[str, int, int, int], work: Work, seed: int) -> tuple[Trained, list[str]] | None:
     """One process of a team; the first returns what was trained, and what was warned of."""
-    team = meet(*place, resolve_device(work.params["device"]))
+    team = meet(*place, resolve_device(work.params["device"])) if place[-1] > 1 else ALONE
     with team.as_current(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         trained = work.done(seed)

@@ -13,11 +13,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sklar.model.gates import Gates
+from sklar.table.cells import said
 from sklar.table.csv_format import TableError
 from sklar.table.encoding import Encoding
 from sklar.table.sampling import Drawn, Sampler
@@ -55,6 +57,7 @@ class Request(NamedTuple):
 
 def read_rows(X: Any, y: Any, asked: Request) -> tuple[TrainingTable, Encoding | None]:
     """The rows to train on and, where they are a sample of a larger table, the encoding of all of it."""
+    _require_number(asked.max_rows)
     source = open_source(X)
     if source is not None:
         return _read_source(source, y, asked)
@@ -181,11 +184,16 @@ def _warn_of_lost(classes: frozenset[Any], drawn: list[Drawn], target: str) -> N
         )
 
 
+def _require_number(max_rows: Any) -> None:
+    if max_rows is not None and (not isinstance(max_rows, Integral) or max_rows < 2):
+        raise ValueError(f"max_rows must be a whole number from 2; got {said(max_rows)}")
+
+
 def _targets(source: Source, y: Any, target: Names | None) -> list[str]:
     """The columns of the target, by name."""
     if y is not None or target is None:
         raise ValueError(f'say which column of {source.name} is the target: target="..." instead of y')
-    targets = [target] if isinstance(target, str) else list(target)
+    targets = [target] if isinstance(target, str) or not isinstance(target, Iterable) else list(target)
     source.require(targets)
     return targets
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from sklar.estimators.streaming import MOST_JUDGED
 from sklar.table.csv_format import CsvFormat, TableError
-from sklar.table.files import TYPED, Table, numpy_columns, read_table
+from sklar.table.files import STANDARD, TYPED, Table, numpy_columns, read_table
 from sklar.table.sources import Source, open_source
 from sklar.table.target_columns import read_target
 
@@ -43,6 +43,8 @@ class Learned(NamedTuple):
 def streamed(data: str) -> Source | None:
     """The source of a folder, a pattern or a large file; None for a file that is read whole."""
     path = Path(data)
+    if not path.suffix and not path.exists() and data != STANDARD:
+        raise TableError(f"{path}: no such file or folder")
     is_typed = path.suffix.lower() in TYPED
     if path.is_file():
         return open_source(data) if is_typed and path.stat().st_size >= STREAMED_FROM else None

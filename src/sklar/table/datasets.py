@@ -27,10 +27,38 @@ def dataset_of(path: str) -> Any:
         raise TableError(f"{path}: has both Parquet and Arrow files; name those of one kind")
     try:
         where = path if Path(path).is_dir() else None
-        given = {"partitioning": "hive", "partition_base_dir": where} if where else {}
-        return pyarrow.dataset.dataset(files, format=kinds.pop(), **given)
+        given: dict[str, Any] = {"partitioning": "hive", "partition_base_dir": where} if where else {}
+        given["format"] = kinds.pop()
+        found = pyarrow.dataset.dataset(files, **given)
+        schema = _schema_of_all(path, found)
+        return found if schema.equals(found.schema) else pyarrow.dataset.dataset(files, schema=schema, **given)
     except (pyarrow.ArrowException, OSError) as error:
         raise TableError(f"{path}: not a table of Parquet or Arrow files ({error})") from error
+
+
+def _schema_of_all(path: str, dataset: Any) -> Any:
+    """Columns with types that hold what every file has: whole numbers here and fractions there are fractions.
+
+    Arrow itself takes the columns and types of the first file: it would leave out others without a word, and fill up
+    those that a later file does not have.
+    """
+    import pyarrow
+
+    first, *others = dataset.get_fragments()
+    schema = first.physical_schema
+    for file in others:
+        own = file.physical_schema
+        for one, other in ((file, first), (first, file)):
+            lacking = set(other.physical_schema.names) - set(one.physical_schema.names)
+            if lacking:
+                hint = "with union_by_name=true DuckDB's read_parquet makes one table of such files"
+                raise TableError(f"{path}: {one.path} has no column {min(lacking)!r}, which {other.path} has; {hint}")
+        try:
+            schema = pyarrow.unify_schemas([schema, own], promote_options="permissive")
+        except pyarrow.ArrowTypeError as error:
+            raise TableError(f"{path}: {file.path} has other types than {first.path} ({error})") from error
+    of_folders = [field for field in dataset.schema if field.name not in schema.names]
+    return pyarrow.schema([*schema, *of_folders], metadata=dataset.schema.metadata)
 
 
 def _files(path: str) -> list[str]:

@@ -8,7 +8,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -168,20 +168,33 @@ class QuerySource(Source):
     """A DuckDB relation: `duckdb.sql("select ...")`. DuckDB keeps the order of rows unless it is told not to."""
 
     def __init__(self, relation: Any) -> None:
-        super().__init__("the query", relation.columns)
+        with self._answering():
+            super().__init__("the query", relation.columns)
         self.relation = relation
 
     @property
     def n_rows(self) -> int:
         """Counted by a query of its own."""
-        return self.relation.aggregate("count(*)").fetchall()[0][0]
+        with self._answering():
+            return self.relation.aggregate("count(*)").fetchall()[0][0]
 
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         import pyarrow
 
         chosen = ", ".join('"' + column.replace('"', '""') + '"' for column in columns)
-        for batch in self.relation.project(chosen).to_arrow_reader(BATCH_ROWS):
-            yield pyarrow.Table.from_batches([batch])
+        with self._answering():
+            for batch in self.relation.project(chosen).to_arrow_reader(BATCH_ROWS):
+                yield pyarrow.Table.from_batches([batch])
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Inside, what DuckDB has to say is an error of the table, without the query's text below it."""
+        import duckdb
+
+        try:
+            yield
+        except duckdb.Error as error:
+            raise TableError(f"the query failed: {str(error).splitlines()[0]}") from error
 
 
 class RowsWith(Source):

@@ -1,9 +1,12 @@
 """Where processes meet; that they train together is seen in `test_team`, torchrun in `tests/test_fit.py`."""
 
 import threading
+from datetime import timedelta
 
+import pytest
 import torch
 
+from sklar.training.engine import meeting
 from sklar.training.engine.meeting import free_port, meet, torchrun_team
 from sklar.training.engine.team import Team
 
@@ -29,3 +32,17 @@ def test_without_torchrun_a_fit_is_of_one_process(monkeypatch):
     with torchrun_team() as team:
         assert team is Team.current()
         assert team.size == 1
+
+
+def test_who_waits_for_nobody_is_told(monkeypatch):
+    monkeypatch.setattr(meeting, "TO_MEET", timedelta(seconds=1))
+    port = free_port("127.0.0.1")
+    with pytest.raises(ConnectionError, match=f"the 2 processes of this fit did not meet at 127.0.0.1:{port}"):
+        meet("127.0.0.1", port, 0, 2, torch.device("cpu"))
+
+
+def test_one_process_of_torchrun_is_no_team(monkeypatch):
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    with torchrun_team() as team:
+        assert team.is_alone

@@ -34,16 +34,20 @@ def meet(host: str, port: int, rank: int, size: int, device: torch.device) -> Te
     >>> meet("127.0.0.1", free_port("127.0.0.1"), 0, 1, torch.device("cpu")).sum(torch.ones(1))
     tensor([1.])
     """
-    store = distributed.TCPStore(host, port, size, is_master=rank == 0, timeout=TO_MEET)
-    if device.type == "cuda":
-        options = distributed.ProcessGroupNCCL.Options()
-        return Team(distributed.ProcessGroupNCCL(store, rank, size, options))
-    return Team(distributed.ProcessGroupGloo(store, rank, size, PATIENCE))
+    try:
+        store = distributed.TCPStore(host, port, size, is_master=rank == 0, timeout=TO_MEET)
+        if device.type == "cuda":
+            options = distributed.ProcessGroupNCCL.Options()
+            options._timeout = PATIENCE
+            return Team(distributed.ProcessGroupNCCL(store, rank, size, options))
+        return Team(distributed.ProcessGroupGloo(store, rank, size, PATIENCE))
+    except RuntimeError as error:
+        raise ConnectionError(f"the {size} processes of this fit did not meet at {host}:{port} ({error})") from error
 
 
 @contextmanager
 def torchrun_team() -> Iterator[Team]:
-    """Inside, fits are those of all processes that torchrun started; without torchrun, of this one alone.
+    """Inside, fits are those of all processes that torchrun started; of one, or without torchrun, of this one alone.
 
     Every process runs the same program: the same table, parameters and `random_state`. All end with the same model.
 
@@ -53,12 +57,14 @@ def torchrun_team() -> Iterator[Team]:
     ...     team.size
     1
     """
-    if "TORCHELASTIC_RUN_ID" not in os.environ:
+    if "TORCHELASTIC_RUN_ID" not in os.environ or os.environ["WORLD_SIZE"] == "1":
         yield Team.current()
         return
-    if torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
+    n_gpus, n_here = torch.cuda.device_count(), int(os.environ["LOCAL_WORLD_SIZE"])
+    if n_gpus:
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % n_gpus)
+    # NCCL refuses two processes on one GPU; gloo takes them, by way of the CPU's memory.
+    distributed.init_process_group("cpu:gloo,cuda:nccl" if n_gpus >= n_here else "gloo", timeout=PATIENCE)
     try:
         team = Team(distributed.group.WORLD)
         with team.as_current():

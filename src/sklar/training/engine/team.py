@@ -35,6 +35,11 @@ class Team:
         self.rank: int = 0 if group is None else group.rank()
         self.size: int = 1 if group is None else group.size()
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether there are no messages: a step that waits for some is not captured, nor done beside another."""
+        return self.group is None
+
     @classmethod
     def current(cls) -> Team:
         """The team that a training belongs to: that of `as_current`, or a team of its own."""

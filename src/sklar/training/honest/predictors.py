@@ -85,7 +85,7 @@ class FoldPredictors:
         s = self.settings
         self.learner.begin(n_steps)
         rates = RateSchedule(s.learning_rate, s.warm_up, floor=0.0 if decay_to_zero else 1.0)
-        step = graphed(learn_and_judge, self.generator, self.team.size == 1)
+        step = graphed(learn_and_judge, self.generator, self.team.is_alone)
         for _ in (run or Run()).steps(n_steps, self.state, [(self.learner.optimiser, rates)]):
             step()
 
@@ -150,7 +150,7 @@ class FoldPredictors:
 
     def _side_work(self) -> SideWork:
         """A thread of its own only where no other process waits for messages in their order."""
-        return SideWork(self.alive.device, thread=self.team.size == 1)
+        return SideWork(self.alive.device, thread=self.team.is_alone)
 
     @torch.no_grad()
     def held_out_losses(self, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:

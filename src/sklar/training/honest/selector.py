@@ -58,7 +58,7 @@ def train_selector(
     if training.of_correlation is not None:
         rates.append((training.of_correlation, RateSchedule(s.correlation_rate)))
 
-    step = graphed(training.step, predictors.generator, predictors.team.size == 1)
+    step = graphed(training.step, predictors.generator, predictors.team.is_alone)
     with training.noise_side, training.features_side, predictors.beside:
         for k in (run or Run()).steps(n_steps, training.state, rates):
             training.sharpness.fill_(1 + (sharpest - 1) * min(1.0, 2 * k / n_steps))
