@@ -100,7 +100,8 @@ class Schedule:
     penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)
     # A second selector goes on to two orders of magnitude, for questions at other penalties: by so many factors of 2.
     more_penalties: int = 4
-    wide_steps: int = 400  # of its training, and of a second ranker's, which is told how many features to give
+    wide_steps: int = 400  # of its training
+    count_steps: int = 1100  # of a second ranker's, which is told how many features to give: it learns several k
     most_counts: int = 8  # numbers of features at which that ranker is compared with the fitted one
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
     rehearsals: tuple[tuple[int, int], ...] = ((600, 5), (1_500, 2))
@@ -111,7 +112,7 @@ class Schedule:
 
     def scaled(self, share: float) -> Schedule:
         """The same in fewer steps."""
-        return replace(self, **{name: max(2, round(getattr(self, name) * share)) for name in (*STEPS, "wide_steps")})
+        return replace(self, **{name: max(2, round(getattr(self, name) * share)) for name in (*STEPS, *BESIDE)})
 
     def for_rows(self, n_rows: int, batch_size: int, max_epochs: int | None) -> Schedule:
         """The steps for so many rows, and at most `max_epochs` passes over them."""
@@ -144,8 +145,8 @@ class Schedule:
         return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
 
 
-# Of a fit itself; `wide_steps` are beside it.
-STEPS = ("warm_steps", "settle_steps", "trial_steps", "path_steps", "final_steps")
+STEPS = ("warm_steps", "settle_steps", "trial_steps", "path_steps", "final_steps")  # of a fit itself
+BESIDE = ("wide_steps", "count_steps")
 
 
 @dataclass(frozen=True)
@@ -257,8 +258,10 @@ class HonestSettings:
             in_turn, at_once = (1, splits) if gates.plain else (splits, 1)
             rehearsals = in_turn * parts(len(self.strengths), at_once, ", rehearsal")
         final = Part("selector, all rows", schedule.final_steps, n_models * SELECTOR_COST)
-        asked = self.penalty == "auto" if self.selector.k is None else self.selector.k > 1
-        others = [Part("selector, other prices", schedule.wide_steps, n_models * SELECTOR_COST)]
+        counted = self.selector.k is not None
+        asked = (self.selector.k or 0) > 1 if counted else self.penalty == "auto"
+        beside = schedule.count_steps if counted else schedule.wide_steps
+        others = [Part("selector, other prices", beside, n_models * SELECTOR_COST)]
         return [*rehearsals, *parts(tried, n_models, ""), final, *(others if self.any_penalty and asked else [])]
 
     def steps_for(self, n_rows: int, gates: Gates) -> int:
