@@ -2,7 +2,7 @@
 
     SKLAR_DATA=... python benchmarks/one_fit.py                 # all tables, 2 splits
     SKLAR_DATA=... python benchmarks/one_fit.py --tables phoneme syn4 --kinds k --splits 1 --jobs 2
-    SKLAR_DATA=... python benchmarks/one_fit.py --tables phoneme --kinds k --steps 400    # another length
+    SKLAR_DATA=... python benchmarks/one_fit.py --tables phoneme --kinds k --wide-steps 400   # another length
     SKLAR_DATA=... python benchmarks/one_fit.py --tables mnist --kinds k --splits 1 --device cuda
     python benchmarks/one_fit.py --table                        # the rows as Markdown
 
@@ -179,7 +179,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--steps", type=int, help="of what answers at other prices; default: as many as it takes")
+    parser.add_argument("--wide-steps", type=int, help="of what answers at other prices; default: as many as it takes")
     parser.add_argument("--epochs", type=int, help="of the fits; default: as many as they take")
     parser.add_argument("--out", type=Path, default=Path("results/one-fit.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the rows of --out")
@@ -188,7 +188,8 @@ def main(arguments: list[str] | None = None) -> None:
     if args.table:
         print(table(rows))
         return
-    how, steps = {"device": args.device, "epochs": args.epochs}, {kind: args.steps or STEPS[kind] for kind in STEPS}
+    how = {"device": args.device, "epochs": args.epochs}
+    steps = {kind: args.wide_steps or usual for kind, usual in STEPS.items()}
     firsts = [(t, s, k, None, steps[k]) for s in range(args.splits) for k in args.kinds for t in args.tables]
     while missing := _missing(firsts, rows):  # first those asked at all prices: they say which others there are to be
         work = (delayed(measure)(*one[:4], steps[one[2]], **how) for one in missing)

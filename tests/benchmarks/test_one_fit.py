@@ -47,7 +47,7 @@ def test_every_price_meets_a_fit_of_its_own(tmp_path, monkeypatch, capsys):
     one_fit.main(["--tables", "phoneme", "--splits", "1", "--out", str(out)])
     assert len(out.read_text().splitlines()) == 8  # and gone on with the others
     del asked[8:]
-    one_fit.main(["--tables", "phoneme", "--splits", "1", "--steps", "1000", "--out", str(out)])
+    one_fit.main(["--tables", "phoneme", "--splits", "1", "--wide-steps", "1000", "--out", str(out)])
     assert [what[3] for what in asked[8:]] == [None, None]  # fits of their own are there
 
 
