@@ -2,7 +2,7 @@
 
     SKLAR_DATA=... python benchmarks/one_fit.py                 # all tables, 2 splits
     SKLAR_DATA=... python benchmarks/one_fit.py --tables phoneme syn4 --kinds k --splits 1 --jobs 2
-    SKLAR_DATA=... python benchmarks/one_fit.py --tables phoneme --kinds k --wide-steps 1000   # another length
+    SKLAR_DATA=... python benchmarks/one_fit.py --tables phoneme --kinds k --wide-steps 400   # another length
     SKLAR_DATA=... python benchmarks/one_fit.py --tables mnist --kinds k --splits 1 --device cuda
     python benchmarks/one_fit.py --table                        # the rows as Markdown
 
@@ -31,11 +31,11 @@ from sklar.datasets import load_table, make_synthetic
 from sklar.fitted import FittedModel
 from sklar.paper.data import load_images
 from sklar.training.honest import fit as honest
-from sklar.training.honest.settings import HonestSettings, Schedule
+from sklar.training.honest.settings import BESIDE, HonestSettings, Schedule
 
 TABLES = ("spambase", "phoneme", "wine-quality-white", "segment", "credit-g", "abalone", "adult", "syn4", "syn6")
 MOST_TRAINING_ROWS, MOST_TEST_ROWS = 8_000, 8_000
-WIDE_STEPS = Schedule().wide_steps  # of what answers at other prices
+STEPS = {"k": Schedule().count_steps, "penalty": Schedule().wide_steps}  # of what answers elsewhere
 Split = tuple[str, Any, np.ndarray, Any, np.ndarray]
 
 
@@ -70,7 +70,7 @@ def _rows(X: Any, part: np.ndarray) -> Any:
     return X.iloc[part] if hasattr(X, "iloc") else X[part]
 
 
-def measure(name: str, number: int, kind: str, asked: float | None, **how: Any) -> dict[str, Any]:
+def measure(name: str, number: int, kind: str, asked: float | None, steps: int, **how: Any) -> dict[str, Any]:
     """One fit: with `asked` one of its own at that penalty or k, else one that is asked at all of them."""
     torch.set_num_threads(1)
     task, X, y, X_new, y_new = split(name, number)
@@ -78,7 +78,7 @@ def measure(name: str, number: int, kind: str, asked: float | None, **how: Any) 
     given = {kind: asked} if asked is not None else ({"k": largest(name)} if kind == "k" else {})
     estimator = getattr(sklar, f"Copula{maker}")(**given, random_state=number, device=how["device"])
     estimator.set_params(max_epochs=how["epochs"])
-    fitted, seconds, beside = timed_fit(estimator, X, y, how["wide_steps"])
+    fitted, seconds, beside = timed_fit(estimator, X, y, steps / STEPS[kind])
     rows = fitted.read(X_new)
 
     def answer(model: FittedModel) -> dict[str, float]:
@@ -86,7 +86,7 @@ def measure(name: str, number: int, kind: str, asked: float | None, **how: Any) 
         score = (said == y_new).mean() if task == "classification" else 1 - np.mean((said - y_new) ** 2) / np.var(y_new)
         return {"score": round(100 * float(score), 2), "features": round(size, 2)}
 
-    where = {"table": name, "split": number, "kind": kind, "asked": asked}
+    where = {"table": name, "split": number, "kind": kind, "asked": asked, "wide_steps": steps}
     row = {**where, **how, "seconds": round(seconds, 1), "beside": round(beside, 1), **answer(fitted)}
     if asked is None and kind == "k":
         row["at"] = {str(k): answer(fitted.at(k=k)) for k in fewer(name)}
@@ -96,7 +96,7 @@ def measure(name: str, number: int, kind: str, asked: float | None, **how: Any) 
     return row
 
 
-def timed_fit(estimator: Any, X: Any, y: np.ndarray, wide_steps: int) -> tuple[FittedModel, float, float]:
+def timed_fit(estimator: Any, X: Any, y: np.ndarray, times: float) -> tuple[FittedModel, float, float]:
     """The model, the seconds of its fit, and how many of them went to what answers at other prices."""
     clock = time.perf_counter if estimator.device == "cuda" else time.process_time
     beside, trainers = 0.0, (honest.train_counts, honest.train_prices)
@@ -105,7 +105,7 @@ def timed_fit(estimator: Any, X: Any, y: np.ndarray, wide_steps: int) -> tuple[F
         def run(*given: Any) -> Any:
             nonlocal beside
             start = clock()
-            found = train(*(longer(one, wide_steps) if isinstance(one, HonestSettings) else one for one in given))
+            found = train(*(longer(one, times) if isinstance(one, HonestSettings) else one for one in given))
             beside += clock() - start
             return found
 
@@ -121,10 +121,10 @@ def timed_fit(estimator: Any, X: Any, y: np.ndarray, wide_steps: int) -> tuple[F
         honest.train_counts, honest.train_prices = trainers
 
 
-def longer(settings: HonestSettings, wide_steps: int) -> HonestSettings:
-    """The settings of a fit with the second selector trained so many steps, in proportion to the rows as they are."""
-    steps = max(2, round(settings.schedule.wide_steps * wide_steps / WIDE_STEPS))
-    return replace(settings, schedule=replace(settings.schedule, wide_steps=steps))
+def longer(settings: HonestSettings, times: float) -> HonestSettings:
+    """The settings of a fit whose second selector, or ranker, is trained so many times as long."""
+    steps = {name: max(2, round(getattr(settings.schedule, name) * times)) for name in BESIDE}
+    return replace(settings, schedule=replace(settings.schedule, **steps))
 
 
 def own_fits(first: dict[str, Any]) -> list[tuple[str, int, str, float]]:
@@ -179,7 +179,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--wide-steps", type=int, default=WIDE_STEPS, help="of what answers at other prices")
+    parser.add_argument("--wide-steps", type=int, help="of what answers at other prices; default: as many as it takes")
     parser.add_argument("--epochs", type=int, help="of the fits; default: as many as they take")
     parser.add_argument("--out", type=Path, default=Path("results/one-fit.jsonl"))
     parser.add_argument("--table", action="store_true", help="print the rows of --out")
@@ -188,10 +188,11 @@ def main(arguments: list[str] | None = None) -> None:
     if args.table:
         print(table(rows))
         return
-    how = {"wide_steps": args.wide_steps, "device": args.device, "epochs": args.epochs}
-    firsts = [(t, s, k, None, args.wide_steps) for s in range(args.splits) for k in args.kinds for t in args.tables]
+    how = {"device": args.device, "epochs": args.epochs}
+    steps = {kind: args.wide_steps or usual for kind, usual in STEPS.items()}
+    firsts = [(t, s, k, None, steps[k]) for s in range(args.splits) for k in args.kinds for t in args.tables]
     while missing := _missing(firsts, rows):  # first those asked at all prices: they say which others there are to be
-        work = (delayed(measure)(*one[:4], **how) for one in missing)
+        work = (delayed(measure)(*one[:4], steps[one[2]], **how) for one in missing)
         with args.out.open("a") as file:
             for row in Parallel(args.jobs, return_as="generator_unordered")(work):
                 rows.append(row)

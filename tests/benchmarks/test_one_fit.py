@@ -28,9 +28,9 @@ def told(name, number, kind, asked, wide_steps):
 def test_every_price_meets_a_fit_of_its_own(tmp_path, monkeypatch, capsys):
     asked = []
 
-    def measure(*what, wide_steps, **how):
+    def measure(*what, **how):
         asked.append(what)
-        return told(*what, wide_steps)
+        return told(*what)
 
     monkeypatch.setattr(one_fit, "measure", measure)
     out = tmp_path / "rows.jsonl"
@@ -40,7 +40,7 @@ def test_every_price_meets_a_fit_of_its_own(tmp_path, monkeypatch, capsys):
     assert {what[3] for what in asked if what[2] == "k"} == {None, 1, 2, 3}
     assert {what[3] for what in asked if what[2] == "penalty"} == {None, 4.0, 16.0, 64.0}
     table = capsys.readouterr().out
-    assert "| phoneme | k = 2 | 400 | 79.00 | 2.00 | 80.00 | 3.00 | 78.00 | 1.25 |" in table
+    assert "| phoneme | k = 2 | 1100 | 79.00 | 2.00 | 80.00 | 3.00 | 78.00 | 1.25 |" in table
     assert "| phoneme | price 5 of 8 | 400 | 79.00 | 2.00 | 80.00 | 3.00 |  | 1.25 |" in table
     assert [json.loads(line)["seconds"] for line in out.read_text().splitlines()] == [5.0] * 8
     out.write_text("".join(out.read_text().splitlines(keepends=True)[:2]))  # stopped after the first two
@@ -55,12 +55,13 @@ def test_a_fit_is_timed_with_and_without_what_answers_at_other_prices():
     X, y, _ = make_synthetic("syn4", 600, random_state=0)
     ranker = CopulaRankerClassifier(k=2, max_epochs=2, random_state=0, device="cpu")
     before = one_fit.honest.train_counts
-    fitted, seconds, beside = one_fit.timed_fit(ranker, X, y, one_fit.WIDE_STEPS)
+    fitted, seconds, beside = one_fit.timed_fit(ranker, X, y, 1.0)
     assert 0 < beside < seconds
     assert one_fit.honest.train_counts is before
     assert (fitted.masks(fitted.read(X)) == ranker.fit(X, y).select(X)).all()
     settings = HonestSettings()
-    assert one_fit.longer(settings, 1000).schedule.wide_steps == 1000
+    assert one_fit.longer(settings, 2.5).schedule.wide_steps == 1000
+    assert one_fit.longer(settings, 2.5).schedule.count_steps == 2750
 
 
 def test_splits_are_apart_and_synthetic_tables_are_new_draws():

@@ -32,6 +32,18 @@ def test_held_out_rows_train_nothing(n):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
+def test_held_out_rows_can_stand_alone(weighted):
+    x, y = numbered(40)
+    dealt = deal(x, y, 4, 0.2, seeded(), weight=y.float() + 1 if weighted else None)
+    alone = dealt.kept_out()
+    assert not alone.has_held_out
+    assert torch.equal(alone.training[1].flatten(1), dealt.held_out[1])
+    assert torch.equal(alone.training[0].flatten(1, 2), dealt.held_out[0])
+    if weighted:
+        assert torch.equal(alone.training_weight, alone.y.flatten(1) + 1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
 def test_a_held_out_batch_is_of_held_out_rows(weighted):
     x, y = numbered(40)
     weight = torch.rand(2, 40, generator=seeded(1)) + 0.1 if weighted else None

@@ -69,6 +69,12 @@ class Folds:
         """What the rows of `held_out` count: (P, n)."""
         return None if self.weight is None else self.weight[:, :, self.n_train :].flatten(1)
 
+    def kept_out(self) -> Folds:
+        """The held-out rows alone, in their folds, as if they trained."""
+        weight, row = (None if t is None else t[:, :, self.n_train :] for t in (self.weight, self.row))
+        x, y = self.x[:, :, self.n_train :], self.y[:, :, self.n_train :]
+        return replace(self, x=x, y=y, n_train=x.shape[2], weight=weight, row=row)
+
     def batch(self, size: int, n_first: int, generator: torch.Generator, share: Share = WHOLE) -> tuple[Tensor, Tensor]:
         """`size` rows of every fold, drawn from its first `n_first`, by weight: (P, F, size, D), (P, F, size).
 

@@ -21,8 +21,8 @@ def parts_of(settings: HonestSettings, n_rows: int, gates: Gates, n_models: int 
         in_turn, at_once = (1, splits) if gates.plain else (splits, 1)
         rehearsals = in_turn * _along_the_path(settings, gates, len(strengths), at_once, ", rehearsal")
     final = Part("selector, all rows", schedule.final_steps, n_models * SELECTOR_COST)
-    asked = settings.penalty == "auto" if k is None else k > 1
-    others = [Part("selector, other prices", schedule.wide_steps, n_models * SELECTOR_COST)]
+    asked, beside = (settings.penalty == "auto", schedule.wide_steps) if k is None else (k > 1, schedule.count_steps)
+    others = [Part("selector, other prices", beside, n_models * SELECTOR_COST)]
     return [
         *_readings(settings, gates),
         *rehearsals,

@@ -131,6 +131,12 @@ class FoldPredictors:
         other.beside = self._side_work()
         return other
 
+    def of_rows(self, folds: Folds) -> FoldPredictors:
+        """The same predictors before other rows of the same features."""
+        other = copy.copy(self)
+        other.folds = folds
+        return other
+
     def copied(self) -> FoldPredictors:
         """The same predictors, which may learn apart from these."""
         return self.with_weights(copy.deepcopy(self.learner.network), copy.deepcopy(self.judge))

@@ -80,11 +80,16 @@ def train_prices(start: Start, fit: HonestFit, settings: HonestSettings, sharpes
 
 
 def train_counts(fit: HonestFit, settings: HonestSettings, run: Run) -> HonestFit:
-    """The fit, with a second ranker that is told how many features a row is to get: it goes on from the first."""
-    start, predictors = fit.selector, fit.screened.predictors.copied()
+    """The fit, with a second ranker that is told how many features a row is to get: it goes on from the first.
+
+    Its group lasso is the weakest of those allowed: where fewer features are shown than matter, which of them say most
+    depends on the values of all, also where one switch decides which k to show.
+    """
+    predictors, weakest = fit.screened.predictors.copied(), min(settings.strengths)
+    start = replace(fit.selector, strength=torch.full_like(fit.selector.strength, weakest))
     centre = start.log_penalty_centre.flatten()
     fewest = math.log(least_count(start) / (start.settings.k or 1))
-    n_rows, steps = predictors.folds.x.shape[2], settings.schedule.wide_steps
+    n_rows, steps = predictors.folds.x.shape[2], settings.schedule.count_steps
     ranker = train_selector(start, predictors, PenaltyRange(centre + fewest, centre), steps, n_rows, run)
     screened = replace(fit.screened, predictors=predictors)
     priced = replace(fit, screened=screened, selector=ranker, any_penalty=True)
@@ -93,9 +98,12 @@ def train_counts(fit: HonestFit, settings: HonestSettings, run: Run) -> HonestFi
 
 @torch.no_grad()
 def _count_paths(fit: HonestFit, told: HonestFit, most: int) -> list[PenaltyPath]:
-    """Losses of training rows judged out of fold, of up to so many counts: `loss` of what was told the count, and
+    """Losses of rows judged out of fold, of up to so many counts: `loss` of what was told the count, and
     `prefix_loss` of the first features of the fitted ranking, which is the better one for counts close to its k.
+
+    Rows are those that neither ranker learned from, where there are any: it may know by heart what to show the others.
     """
+    fit, told = _for_judging(fit), _for_judging(told)
     k, least = fit.selector.settings.k or 1, least_count(fit.selector)
     counts = np.unique(np.geomspace(least, k, most).round().astype(int)).tolist()
     scores = _scores(fit, k)
@@ -107,15 +115,23 @@ def _count_paths(fit: HonestFit, told: HonestFit, most: int) -> list[PenaltyPath
     return [{"k": counts, "loss": a, "prefix_loss": b} for a, b in columns]
 
 
+def _for_judging(fit: HonestFit) -> HonestFit:
+    """The fit with the held-out rows in the place of those it learned from, if its ranker was never shown them."""
+    predictors = fit.screened.predictors
+    if fit.selector.settings.max_excess is None or not predictors.folds.has_held_out:
+        return fit
+    return replace(fit, screened=replace(fit.screened, predictors=predictors.of_rows(predictors.folds.kept_out())))
+
+
 def _scores(fit: HonestFit, count: int) -> Tensor:
-    """Scores of training rows by a ranker that is told to give so many features: (P, F n, d)."""
+    """Scores of rows to be judged by a ranker that is told to give so many features: (P, F n, d)."""
     selector, (x, _) = fit.selector, fit.screened.predictors.folds.training
     log_penalty = selector.log_penalty_centre + math.log(count / (selector.settings.k or 1))
     return after_the_best(selector.scores(x.flatten(1, 2), log_penalty), fit.decisions.substitutes)
 
 
 def _out_of_fold(fit: HonestFit, scores: Tensor, count: int) -> Tensor:
-    """Mean loss of training rows that show the `count` features of the largest scores (P, F n, d): (P,)."""
+    """Mean loss of rows to be judged that show the `count` features of the largest scores (P, F n, d): (P,)."""
     predictors = fit.screened.predictors
     (x, _), weight = predictors.folds.training, predictors.folds.training_weight
     mask = decided(scores, count).to(x.dtype).view(*x.shape[:3], -1)

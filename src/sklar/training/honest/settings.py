@@ -103,7 +103,8 @@ class Schedule:
     penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)
     # A second selector goes on to two orders of magnitude, for questions at other penalties: by so many factors of 2.
     more_penalties: int = 4
-    wide_steps: int = 400  # of its training, and of a second ranker's, which is told how many features to give
+    wide_steps: int = 400  # of its training
+    count_steps: int = 1100  # of a second ranker's, which is told how many features to give: it learns several k
     most_counts: int = 8  # numbers of features at which that ranker is compared with the fitted one
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
     rehearsals: tuple[tuple[int, int], ...] = ((600, 5), (1_500, 2))
@@ -147,9 +148,8 @@ class Schedule:
         return self.total - (self.settle_steps if n_features <= self.screened_to(k) else 0)
 
 
-# Of a fit itself, and beside it.
-BESIDE = ("reading_steps", "wide_steps")
-STEPS = ("warm_steps", "settle_steps", "trial_steps", "path_steps", "final_steps")
+STEPS = ("warm_steps", "settle_steps", "trial_steps", "path_steps", "final_steps")  # of a fit itself
+BESIDE = ("reading_steps", "wide_steps", "count_steps")
 
 
 @dataclass(frozen=True)
