@@ -158,7 +158,9 @@ class MaskedPredictor(nn.Module):
         Of a column of categories one input is not 0. Where numbers have pieces every input has three rows: of its
         value, and of the edges below and above it.
         """
-        sizes, n_rows = self._inputs_of_gate(), self.first.weight.shape[1]
+        if self.gate_of_input is None:
+            return self._bags_of_numbers(x, row, gate, sign)
+        n_rows, sizes = self.first.weight.shape[1], torch.bincount(self.gate_of_input, minlength=self.n_features)
         length = sizes[gate] + 1  # (changes,)
         change = torch.repeat_interleave(length)  # of each input, and of the mask
         ends = length.cumsum(0)
@@ -190,11 +192,17 @@ class MaskedPredictor(nn.Module):
         at_edges = self.pieces.at_edges(self.first.weight[:, self.n_inputs : self.n_values])
         return torch.cat([weight, at_edges.flatten(0, 2)])
 
-    def _inputs_of_gate(self) -> Tensor:
-        """How many inputs each gate has: (d,)."""
-        if self.gate_of_input is None:
-            return torch.ones(self.n_features, dtype=torch.long, device=self.first.weight.device)
-        return torch.bincount(self.gate_of_input, minlength=self.n_features)
+    def _bags_of_numbers(self, x: Tensor, row: Tensor, gate: Tensor, sign: Tensor) -> Bags:
+        """The same where every gate is one number, and all of them are cut."""
+        assert self.pieces is not None
+        replicas, n_rows, _ = self.first.weight.shape
+        replica = row // x.shape[1]
+        value, table_row = x.reshape(-1).index_select(0, row * self.n_inputs + gate), replica * self.n_inputs + gate
+        edge, share = self.pieces.place(value, table_row)
+        above, start = replicas * n_rows + table_row * (self.pieces.n_bins + 1) + edge, replica * n_rows + gate
+        numbers = torch.stack([start, start + self.n_values, above, above + 1], dim=-1)
+        factors = torch.stack([value, torch.ones_like(value), 1 - share, share], dim=-1) * sign.unsqueeze(-1)
+        return Bags(numbers.view(-1), factors.view(-1), torch.full_like(gate, 4))
 
     def _place_of_input(self) -> Tensor:
         """The number of each input among those that are cut, -1 for others: (D,)."""

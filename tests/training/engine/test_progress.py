@@ -82,7 +82,7 @@ def test_more_steps_than_were_planned_are_no_mistake():
 @pytest.mark.parametrize("rows", [60, 700])
 @pytest.mark.parametrize("holes", [False, True])
 def test_a_fit_takes_the_steps_that_it_planned(rows, holes, monkeypatch):
-    """With few rows also those of its rehearsals, side by side or in turn; with holes gates have several inputs."""
+    """Those of trials of the predictors, and with few rows of rehearsals, side by side or (several inputs) in turn."""
     seen = []
     monkeypatch.setattr(Progress, "__exit__", lambda self, *error: seen.append((self.n, self.total, self.place)))
     X, value = toy_rows(rows)
@@ -92,7 +92,7 @@ def test_a_fit_takes_the_steps_that_it_planned(rows, holes, monkeypatch):
     quick(sklar.CopulaSelectorClassifier, **words).fit(X, toy_target(sklar.CopulaSelectorClassifier, value))
     ((done, total, last),) = seen
     assert done == pytest.approx(total)
-    assert last == (4 + 2 * (1 if not holes else 5 if rows < 600 else 2) - 1)
+    assert last == (5 + 2 * (1 if not holes else 5 if rows < 600 else 2) - 1)
 
 
 @pytest.mark.parametrize("file", [Terminal(), io.StringIO()], ids=["terminal", "log"])
