@@ -160,29 +160,33 @@ class MaskedPredictor(nn.Module):
         """
         if self.gate_of_input is None:
             return self._bags_of_numbers(x, row, gate, sign)
-        n_rows, sizes = self.first.weight.shape[1], torch.bincount(self.gate_of_input, minlength=self.n_features)
-        length = sizes[gate] + 1  # (changes,)
-        change = torch.repeat_interleave(length)  # of each input, and of the mask
+        n_rows, d, place = self.first.weight.shape[1], self.n_features, self._place_of_input()
+        looked_up = (
+            x if place is None else x.masked_fill(place >= 0, 1.0)
+        )  # the pieces of a number are not 0 where it is
+        of_row, of_input = torch.nonzero(looked_up.reshape(-1, self.n_inputs)).unbind(1)  # in the order of their gates
+        held = torch.bincount(of_row * d + self.gate_of_input[of_input], minlength=x[..., 0].numel() * d)
+        cell = row * d + gate
+        length = held[cell] + 1  # the last one is of the mask
         ends = length.cumsum(0)
-        place = torch.arange(len(change), device=x.device) - (ends - length)[change]
-        of_mask = place == sizes[gate][change]
-        number = ((sizes.cumsum(0) - sizes)[gate][change] + place).masked_fill_(of_mask, 0)
-        value = x.reshape(-1).index_select(0, row[change] * self.n_inputs + number).masked_fill_(of_mask, 1.0)
-        cut = None if self.pieces is None else self._place_of_input()[number].masked_fill_(of_mask, -1)
-        kept = torch.nonzero(value if cut is None else (value != 0) | (cut >= 0)).squeeze(1)
-        change, number, value = (t.index_select(0, kept) for t in (change, number, value))
-        of_mask, replica, sign = of_mask[kept], row[change] // x.shape[1], sign[change]
+        change = torch.repeat_interleave(length)
+        entry = (held.cumsum(0) - held)[cell][change] + torch.arange(len(change), device=x.device)
+        entry -= (ends - length)[change]
+        of_mask = torch.zeros_like(change, dtype=torch.bool)
+        of_mask[ends - 1] = True
+        number = of_input[entry.masked_fill_(of_mask, 0)]
+        value = x.reshape(-1)[row[change] * self.n_inputs + number].masked_fill_(of_mask, 1.0)
+        replica, sign = row[change] // x.shape[1], sign[change]
         start = torch.where(of_mask, self.n_values + gate[change], number) + replica * n_rows
-        counts = torch.bincount(change, minlength=len(gate))
-        if self.pieces is None or cut is None:
-            return Bags(start, value * sign, counts)
-        cut = cut[kept]
+        if self.pieces is None or place is None:
+            return Bags(start, value * sign, length)
+        cut = place[number].masked_fill_(of_mask, -1)
         table_row = replica * len(self.pieces.cut) + cut.clamp_min(0)
         edge, share = self.pieces.place(value, table_row)
         above = self.first.weight.shape[0] * n_rows + table_row * (self.pieces.n_bins + 1) + edge
         sign_of_edge = sign * (cut >= 0)
         factors = torch.stack([value * sign, (1 - share) * sign_of_edge, share * sign_of_edge], dim=-1)
-        return Bags(torch.stack([start, above, above + 1], dim=-1).view(-1), factors.view(-1), 3 * counts)
+        return Bags(torch.stack([start, above, above + 1], dim=-1).view(-1), factors.view(-1), 3 * length)
 
     def _table(self) -> Tensor:
         """The weights of all replicas, and what pieces add up to at their edges: (rows, h)."""
@@ -204,9 +208,10 @@ class MaskedPredictor(nn.Module):
         factors = torch.stack([value, torch.ones_like(value), 1 - share, share], dim=-1) * sign.unsqueeze(-1)
         return Bags(numbers.view(-1), factors.view(-1), torch.full_like(gate, 4))
 
-    def _place_of_input(self) -> Tensor:
-        """The number of each input among those that are cut, -1 for others: (D,)."""
-        assert self.pieces is not None
+    def _place_of_input(self) -> Tensor | None:
+        """The number of each input among those that are cut, -1 for others: (D,); None where none is."""
+        if self.pieces is None:
+            return None
         places = torch.full((self.n_inputs,), -1, device=self.first.weight.device)
         places[self.pieces.cut] = torch.arange(len(self.pieces.cut), device=places.device)
         return places
