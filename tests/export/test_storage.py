@@ -92,7 +92,7 @@ def test_another_programs_safetensors_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (json.dumps({"format_version": FORMAT_VERSION + 1, "library_version": "9.9"}), r"format 4.*sklar 9\.9"),
+        (json.dumps({"format_version": FORMAT_VERSION + 1, "library_version": "9.9"}), r"format 5.*sklar 9\.9"),
         (json.dumps({}), "format None"),
         ("[]", "not a JSON object"),
         ("{", "not a sklar model, or a damaged one"),

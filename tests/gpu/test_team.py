@@ -5,16 +5,13 @@ NCCL refuses two processes on one GPU. On a CPU the same tests run with gloo: wh
 
 import multiprocessing
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from distributed import Client, LocalCluster
 from torch import distributed
 
 from sklar import CopulaRankerRegressor, CopulaSelectorClassifier
-from sklar.estimators import dask_training
 from sklar.training.engine import graphs
 from sklar.training.engine.meeting import PATIENCE, free_port, meet
 from sklar.training.engine.team import ALONE, Team
@@ -103,12 +100,15 @@ def test_two_processes_that_share_a_device_give_what_one_gives(device, alone):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_of_dask_workers_that_share_a_gpu_one_trains(monkeypatch):
+    dd, cluster_of = pytest.importorskip("dask.dataframe"), pytest.importorskip("distributed")
+    from sklar.estimators import dask_training
+
     sizes, first = [], dask_training._first
     monkeypatch.setattr(dask_training, "_first", lambda client, parts: sizes.append(len(parts)) or first(client, parts))
     X, value = toy_rows(4_000)
     lazy = dd.from_pandas(pd.DataFrame(X, columns=list("abcde")).assign(y=value > 0), npartitions=2)
     words = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
-    with LocalCluster(**words) as cluster, Client(cluster):
+    with cluster_of.LocalCluster(**words) as cluster, cluster_of.Client(cluster):
         model = CopulaSelectorClassifier(**{**WORDS, "batch_size": 4_000}, device="cuda").fit(lazy, target="y")
     assert sizes == [1]
     assert (model.predict(X) == (value > 0)).mean() > 0.8

@@ -16,7 +16,7 @@ from sklar.atomic import replace_file
 if TYPE_CHECKING:
     from torch import Tensor
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 _KEY = "sklar"
 
 

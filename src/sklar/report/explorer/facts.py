@@ -9,6 +9,7 @@ import numpy as np
 from sklar.audit import AuditReport
 from sklar.explain import LINKED, SURE
 from sklar.fitted import FittedModel
+from sklar.report.explorer.choices import choices
 from sklar.report.explorer.levels import Level, asked_at, level_facts, levels_of
 from sklar.report.explorer.tables import cells, four_digits, spread_rows
 from sklar.report.ordering import linked_order, strongest
@@ -57,6 +58,7 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
         "effect": _effect(fitted),
         "links": _links(fitted, rows[spread_rows(len(shown_rows), MOST_AVERAGED)], names),
         "path": _path(fitted, [level.value for level in levels]),
+        "choices": choices(fitted.history),
         "audit": None if audit is None else audit.to_dict(),
         "thresholds": {"sure": SURE, "linked": LINKED},
     }
