@@ -11,6 +11,8 @@ from sklar.report.explorer.tables import four_digits
 def choices(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """One line for everything that was tried, the chosen marked; of several models those of the first.
 
+    A strength that was chosen before the fit, and is then the fit's own, is said once.
+
     Examples
     --------
     >>> record = {"part": "strength", "strength": 0.1, "loss": 0.5, "mean_features": 4.25, "chosen": True}
@@ -19,7 +21,7 @@ def choices(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     known = {"predictors": _of_predictors, "strength": _of_selector}
     own = [record for record in history if record.get("part") in known and record.get("model", 0) == 0]
-    return [
+    lines = [
         {
             "what": "selector" if record["part"] == "strength" else "predictors",
             "how": known[record["part"]](record),
@@ -29,6 +31,10 @@ def choices(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         }
         for record in own
     ]
+    first: dict[tuple[str, str], dict[str, Any]] = {}
+    for line in lines:
+        first.setdefault((line["what"], line["how"]), line)
+    return list(first.values())
 
 
 def _of_predictors(record: dict[str, Any]) -> str:
