@@ -21,7 +21,7 @@ def choices(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """
     known = {"predictors": _of_predictors, "strength": _of_selector}
     own = [record for record in history if record.get("part") in known and record.get("model", 0) == 0]
-    lines = [
+    lines: list[dict[str, Any]] = [
         {
             "what": "selector" if record["part"] == "strength" else "predictors",
             "how": known[record["part"]](record),
