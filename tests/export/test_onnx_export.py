@@ -58,6 +58,14 @@ def test_the_graph_is_the_model(cls, objective, tmp_path):
     assert 0 < mask.mean() < 1
 
 
+@pytest.mark.parametrize("n_models", [1, 2])
+def test_numbers_cut_at_quantiles(cls, n_models, tmp_path):
+    model = fitted(cls, objective="honest", quantile_bins=4, n_models=1 if "k" in cls().get_params() else n_models)
+    networks = getattr(model.fitted_.network, "members", [model.fitted_.network])
+    assert all(network.architecture.n_bins == 4 for network in networks)
+    assert_same_answers(model, tmp_path, scale=1.5)
+
+
 def test_selu(tmp_path):
     assert_same_answers(fitted(SELECTOR, d=5, activation="selu"), tmp_path)
 
