@@ -116,7 +116,9 @@ def test_rows_in_memory():
     room = rows_in_memory(10**10, 50, params)
     assert rows_in_memory(10**10, 5000, params) < room < 4_300_000
     short = {**params, "batch_size": 20}
-    assert rows_in_memory(10**10, 50, short) == 20 * (1000 + 400 + 2 * 700 + 1500 + 400)  # what training visits
+    assert rows_in_memory(10**10, 50, short) == 20 * (
+        3 * 400 + 1000 + 400 + 2 * 700 + 1500 + 400
+    )  # what training visits
     assert rows_in_memory(10**10, 50, {**short, "objective": "joint"}) == room
 
 

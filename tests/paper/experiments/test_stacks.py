@@ -20,9 +20,10 @@ def problems(n=120, d=5):
 
 
 def test_one_honest_problem_is_the_estimators_fit():
-    """The same seed gives the same masks as `CopulaSelectorClassifier`; with few rows at a given sparsity."""
+    """The same seed gives the same masks as `CopulaSelectorClassifier`, where what single tables choose is given."""
     X, y = problems()[0]
     params = {"max_epochs": 5, "penalty": 0.01, "selector_sparsity": 1.0}
+    params |= {"predictor_regularization": 3.0, "quantile_bins": 4}
     stack = fit_honest_stack([(X, y)], params, CPU, seed=7)
     estimator = CopulaSelectorClassifier(**params, random_state=0)
     import sklar.estimators.base as base

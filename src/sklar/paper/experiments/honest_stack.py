@@ -19,6 +19,7 @@ from sklar.model.row_blocks import map_rows, row_blocks
 from sklar.paper.experiments.stacks import Answers, Table, known_params, stack_tables
 from sklar.table.scaling import Scaling
 from sklar.training.honest.fit import fit_honest
+from sklar.training.honest.predictor_choice import Reading
 from sklar.training.honest.result import HonestFit
 from sklar.training.honest.settings import HonestSettings
 from sklar.training.tasks import Task
@@ -75,7 +76,8 @@ def fit_honest_stack(
 ) -> HonestStack:
     """Fit data sets (X, y) of one shape side by side, as an honest estimator with these parameters fits each.
 
-    But for tables below 1,500 rows: an estimator chooses `selector_sparsity` there by several splits of its table.
+    But for what an estimator chooses by trials on its own table: `predictor_regularization` and `quantile_bins`, which
+    are 1 and 0 here unless given, and below 1,500 rows `selector_sparsity`.
 
     Names with a dot reach what an estimator's do not: "settings.flips", "predictor.weight_decay",
     "schedule.final_steps" (see `HonestSettings`; "settings" are the selector's).
@@ -87,6 +89,8 @@ def fit_honest_stack(
     known = known_params(maker().get_params(deep=False), params, "honest training")
     # what answers at other penalties does not change the fit
     settings = replace(HonestSettings.from_params(known, x.shape[1], k), any_penalty=False)
+    reading = Reading(settings.bins[0], settings.regularisations[0])
+    settings = replace(settings, predictor=reading.applied(settings.predictor))
     for name, value in dotted.items():
         settings = _with_dotted(settings, name, value)
     start, cpu = time.perf_counter(), time.process_time()
