@@ -11,7 +11,8 @@ import sklar
 from sklar.model.gates import Gates
 from sklar.training.data import TrainingData
 from sklar.training.engine.run import Run
-from sklar.training.honest.predictor_choice import choose_predictors
+from sklar.training.honest.beginning import Problems, begin
+from sklar.training.honest.predictor_choice import _folds, choose_predictors
 from sklar.training.honest.settings import HonestSettings, PredictorSettings
 from sklar.training.tasks import Task
 from tests.helpers import seeded
@@ -45,6 +46,15 @@ def test_many_weak_categories_ask_for_a_stronger_hand():
     assert best["regularisation"] == 3.0
     assert settings.predictor.weight_decay == 3 * SETTINGS.predictor.weight_decay
     assert settings.predictor.sparsity == 3 * SETTINGS.predictor.sparsity
+
+
+def test_rows_that_the_fit_holds_out_do_not_choose():
+    x, y = torch.randn(200, 4, generator=seeded(4)), torch.randint(2, (200,), generator=seeded(5))
+    settings = replace(SETTINGS, schedule=SETTINGS.schedule.scaled(0.002))
+    of_choice = _folds(TrainingData(x, y, None, Gates(4)), settings, 3)
+    of_fit = begin(Problems(x[None], y[None], Task(2), None, None), settings, 3, Run()).screened.predictors.folds
+    assert of_choice.n_train == of_fit.n_train < of_fit.x.shape[2]
+    assert torch.equal(of_choice.row, of_fit.row)
 
 
 def test_ties_stay_with_the_first():

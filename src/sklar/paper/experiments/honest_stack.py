@@ -14,12 +14,13 @@ import numpy as np
 import torch
 
 from sklar.estimators import CopulaRankerClassifier, CopulaSelectorClassifier
+from sklar.model.gates import Gates
 from sklar.model.honest_model import HonestModel
 from sklar.model.row_blocks import map_rows, row_blocks
 from sklar.paper.experiments.stacks import Answers, Table, known_params, stack_tables
 from sklar.table.scaling import Scaling
 from sklar.training.honest.fit import fit_honest
-from sklar.training.honest.predictor_choice import Reading
+from sklar.training.honest.predictor_choice import with_first_reading
 from sklar.training.honest.result import HonestFit
 from sklar.training.honest.settings import HonestSettings
 from sklar.training.tasks import Task
@@ -89,8 +90,7 @@ def fit_honest_stack(
     known = known_params(maker().get_params(deep=False), params, "honest training")
     # what answers at other penalties does not change the fit
     settings = replace(HonestSettings.from_params(known, x.shape[1], k), any_penalty=False)
-    reading = Reading(settings.bins[0], settings.regularisations[0])
-    settings = replace(settings, predictor=reading.applied(settings.predictor))
+    settings = with_first_reading(settings, Gates(x.shape[2]))
     for name, value in dotted.items():
         settings = _with_dotted(settings, name, value)
     start, cpu = time.perf_counter(), time.process_time()

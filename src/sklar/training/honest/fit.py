@@ -30,7 +30,7 @@ from sklar.training.honest.deciding import decide
 from sklar.training.honest.decisions import HeldOut, mean_and_error, training_masks
 from sklar.training.honest.parts import parts_of
 from sklar.training.honest.persuasion import with_spread
-from sklar.training.honest.predictor_choice import choose_predictors
+from sklar.training.honest.predictor_choice import choose_predictors, with_first_reading
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.prices import Start, asked_elsewhere, train_counts, train_prices
 from sklar.training.honest.rehearsal import rehearse
@@ -78,8 +78,10 @@ def train_honest(
     team.require_same(torch.tensor([seed], device=data.x.device), "seeds")
     with Progress(parts, bool(params["verbose"]) and team.rank == 0) as bar:
         run = Run(bar, checkpoint, team)
-        settings, tried = choose_predictors(data, task, settings, seed, run)
-        rehearsal = rehearse(data, task, settings, seed, run)
+        chosen, tried = choose_predictors(data, task, settings, seed, run)
+        # Rehearsals hold out every row once, and would judge by rows that chose.
+        rehearsal = rehearse(data, task, with_first_reading(settings, data.gates), seed, run)
+        settings = chosen
         if rehearsal is not None:
             settings = replace(settings, strengths=(rehearsal.strength,), shows=rehearsal.shows)
         fit = fit_honest(x, y, task, settings, seed=seed, gates=data.gates, weight=weight, run=run)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from sklar.model.gates import Gates
 from sklar.training.data import TrainingData
 from sklar.training.engine.loop import Record
 from sklar.training.engine.run import Run
@@ -49,6 +50,12 @@ class Tried:
         return {"part": "predictors", **kept, "loss": float(self.losses.mean()), "chosen": chosen}
 
 
+def with_first_reading(settings: HonestSettings, gates: Gates) -> HonestSettings:
+    """The settings with the reading that others are compared with, or that was given."""
+    first = Reading(settings.bins_for(gates)[0], settings.regularisations[0])
+    return replace(settings, predictor=first.applied(settings.predictor))
+
+
 def choose_predictors(
     data: TrainingData, task: Task, settings: HonestSettings, seed: int, run: Run
 ) -> tuple[HonestSettings, list[Record]]:
@@ -61,7 +68,7 @@ def choose_predictors(
     strengths, cuts = settings.regularisations, settings.bins_for(data.gates)
     first = Reading(cuts[0], strengths[0])
     if len(strengths) == len(cuts) == 1:
-        return replace(settings, predictor=first.applied(settings.predictor)), []
+        return with_first_reading(settings, data.gates), []
     folds = _folds(data, settings, seed)
     best = _tried(folds, task, settings, first, seed, run)
     trials = [best]
