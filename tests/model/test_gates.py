@@ -57,6 +57,14 @@ def test_a_flip_is_the_difference_of_two_first_layers():
         )
 
 
+def test_a_flip_of_inputs_that_are_all_0_is_that_of_the_mask():
+    judge, (x, mask) = predictor(), rows_and_masks()
+    index = torch.tensor([2, 1]).expand(2, 6, 2)
+    sign = 1 - 2 * mask.gather(-1, index)
+    of_mask = judge.first.weight[:, judge.n_inputs :][:, [2, 1]].unsqueeze(1)
+    torch.testing.assert_close(judge.flip_step(0 * x, mask, index), sign.unsqueeze(-1) * of_mask)
+
+
 @pytest.mark.parametrize("of_input", [OF_INPUT, None])
 def test_changes_of_several_gates_add_up(of_input):
     """Groups of changes: two gates of row 1, one of row 8 (the third of the second replica)."""

@@ -161,11 +161,11 @@ class MaskedPredictor(nn.Module):
         if self.gate_of_input is None:
             return self._bags_of_numbers(x, row, gate, sign)
         n_rows, d, place = self.first.weight.shape[1], self.n_features, self._place_of_input()
-        looked_up = (
-            x if place is None else x.masked_fill(place >= 0, 1.0)
-        )  # the pieces of a number are not 0 where it is
-        of_row, of_input = torch.nonzero(looked_up.reshape(-1, self.n_inputs)).unbind(1)  # in the order of their gates
+        # A number that is 0 still has pieces that are not.
+        counted = x if place is None else x.masked_fill(place >= 0, 1.0)
+        of_row, of_input = torch.nonzero(counted.reshape(-1, self.n_inputs)).unbind(1)  # in the order of their gates
         held = torch.bincount(of_row * d + self.gate_of_input[of_input], minlength=x[..., 0].numel() * d)
+        of_input = torch.cat([of_input, of_input.new_zeros(1)])  # there may be none
         cell = row * d + gate
         length = held[cell] + 1  # the last one is of the mask
         ends = length.cumsum(0)
