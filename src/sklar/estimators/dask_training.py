@@ -21,7 +21,7 @@ from sklar.training.honest.fit import train_honest
 from sklar.training.tasks import Task
 
 # Rows of a batch that are worth a process, measured (docs/guides/scale.md): with 1,000 rows each two took longer
-# than one in every run; with 2,000 they were up to 1.4 times as fast.
+# than one in every run; with 2,000 they took 0.7 to 0.95 times the CPU time, but on busy cores not always less time.
 ROWS_OF_PROCESS = 2_000
 
 

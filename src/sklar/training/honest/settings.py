@@ -238,8 +238,7 @@ class HonestSettings:
     # mostly prefer 0.1, from which 0.3 and 0.03 do not differ beyond noise.
     strengths: tuple[float, ...] = (1.0, 0.1)
     # What rows choose the predictors from: factors on their weight decay and group lasso, and pieces that numbers are
-    # cut into. The first of each is right for Syn1-6. Tables of categories mostly prefer the stronger hand, tables of
-    # measurements the pieces; 4 or 16 of these instead of 8, and .3 times the strength, were no better on more tables.
+    # cut into. The first of each is what the other constants were chosen with.
     regularisations: tuple[float, ...] = (1.0, 3.0)
     bins: tuple[int, ...] = (0, 8)
     shows: bool | None = None  # whether anything can be shown, if that is known; None: held-out rows say
