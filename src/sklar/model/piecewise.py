@@ -50,8 +50,7 @@ class Piecewise(nn.Module):
         """The intervals of rows x (P, n, D), for `each` replicas of every problem."""
         pieces = cls(cut, n_bins, len(x) * each).to(x)
         values = x[:, :: -(-x.shape[1] // MOST_ROWS)].index_select(-1, cut)  # (P, n, M)
-        levels = torch.linspace(0, 1, n_bins + 1, device=x.device, dtype=x.dtype)
-        edges = torch.stack([_unique_first(torch.quantile(problem, levels, dim=0).T) for problem in values])
+        edges = torch.stack([torch.stack([edges_of(one, n_bins) for one in problem.T]) for problem in values])
         width = edges.diff(dim=-1)
         pieces.lower.copy_(edges[..., :-1].repeat_interleave(each, 0))
         pieces.inverse_width.copy_(torch.where(width > 0, 1 / width, 0.0).repeat_interleave(each, 0))
@@ -125,10 +124,20 @@ def cut_inputs(x: Tensor, of_input: Tensor | None) -> Tensor:
     return everything[between]
 
 
-def _unique_first(edges: Tensor) -> Tensor:
-    """Rising edges (M, B + 1), each once, the last one repeated at the end."""
-    rows = []
-    for row in edges:
-        unique = row.unique()
-        rows.append(torch.cat([unique, unique[-1:].expand(len(row) - len(unique))]))
-    return torch.stack(rows)
+def edges_of(values: Tensor, n_bins: int) -> Tensor:
+    """Rising edges of the intervals of values (n,), the last one repeated at the end: (B + 1,).
+
+    A value that fills an interval by itself (the zeros of an amount that is mostly 0) is an edge, and the others share
+    the rows that are left: quantiles of all rows would coincide there, and leave the rest of the range uncut.
+
+    Examples
+    --------
+    >>> edges_of(torch.tensor([0.0] * 6 + [1.0, 2.0, 3.0, 4.0]), 4)
+    tensor([0., 1., 2., 3., 4.])
+    """
+    distinct, counts = values.unique(return_counts=True)
+    often = distinct[counts * n_bins >= len(values)][:n_bins]
+    rest = values[~torch.isin(values, often)] if len(often) else values
+    levels = torch.linspace(0, 1, n_bins + 1 - len(often), device=values.device, dtype=values.dtype)
+    edges = torch.cat([often, torch.quantile(rest, levels)]).unique() if len(rest) else often
+    return torch.cat([edges, edges[-1:].expand(n_bins + 1 - len(edges))])

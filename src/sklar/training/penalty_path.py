@@ -37,14 +37,19 @@ def penalty_grid(scale: float, n_penalties: int = 8) -> list[float]:
     return [float(value) for value in scale * np.geomspace(3e-4, 1e-1, n_penalties)]
 
 
-def mean_and_paired_error(row_losses: np.ndarray, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Means of the losses (M, n) of M members, and the standard errors of their differences to the best: (M,), (M,)."""
+def mean_and_paired_error(
+    row_losses: np.ndarray, weight: np.ndarray | None = None, to: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means of the losses (M, n) of M members, and the standard errors of their differences to one: (M,), (M,).
+
+    That is the best one unless another is named: `to`.
+    """
     means = row_losses.mean(axis=1) if weight is None else np.average(row_losses, axis=1, weights=weight)
-    best = int(np.argmin(means))
-    difference = row_losses - row_losses[best]
+    other = int(np.argmin(means)) if to is None else to
+    difference = row_losses - row_losses[other]
     if weight is None:
         return means, difference.std(axis=1) / np.sqrt(row_losses.shape[1])
-    centred = difference - (means - means[best])[:, np.newaxis]
+    centred = difference - (means - means[other])[:, np.newaxis]
     return means, np.sqrt(((weight * centred) ** 2).sum(axis=1)) / weight.sum()  # of a weighted mean
 
 

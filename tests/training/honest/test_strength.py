@@ -10,7 +10,7 @@ import torch
 from sklar.training.engine.progress import Part, Progress
 from sklar.training.engine.run import Run
 from sklar.training.honest.decisions import HeldOut
-from sklar.training.honest.settings import HonestSettings, Schedule
+from sklar.training.honest.settings import HonestSettings, Schedule, SelectorSettings
 from sklar.training.honest.strength import (
     Candidate,
     begin_strengths,
@@ -51,15 +51,23 @@ def candidates(*pairs):
         (held_out(0.55), 0),
         (held_out(0.50, size=1.0), 1),  # as good from fewer features, which have a price
         (held_out(0.53, size=1.0), 0),
+        (held_out(0.5005, size=1.8), 1),  # as good in loss and price, from fewer features
+        (held_out(0.5005, size=1.95), 0),  # hardly fewer
     ],
 )
 def test_the_strongest_that_is_not_clearly_worse_in_loss_and_price(weak, best):
-    assert preferred(candidates((1.0, held_out(0.50)), (0.1, weak)), [0], errors=2.0) == best
+    assert preferred(candidates((1.0, held_out(0.50)), (0.1, weak)), [0], HonestSettings()) == best
+
+
+def test_rankers_take_the_least_loss():
+    settings = HonestSettings(selector=SelectorSettings(k=2))
+    assert preferred(candidates((1.0, held_out(0.50)), (0.1, held_out(0.498))), [0], settings) == 1
+    assert preferred(candidates((1.0, held_out(0.50)), (0.1, held_out(0.502))), [0], settings) == 0
 
 
 def test_without_held_out_rows_or_a_choice_there_is_nothing_to_prefer():
     selector, predictors = small_parts()
-    assert preferred([Candidate(s, selector, predictors, []) for s in (1.0, 0.1)], [0], 1.0) == 0
+    assert preferred([Candidate(s, selector, predictors, []) for s in (1.0, 0.1)], [0], HonestSettings()) == 0
     assert shows_something([], 0.01)
 
 

@@ -132,8 +132,7 @@ def fit_honest(
         shows = [_shows(candidates[i].held_out[p : p + 1], settings) for p, i in enumerate(which)]
         tried = [[c.record([p], c is candidates[i]) for c in candidates if c.held_out] for p, i in enumerate(which)]
         elsewhere = asked_elsewhere(selector, grid, settings)
-        errors = settings.decisions.errors_of_strength(settings.selector.k)
-        start = Start.of(candidates, grid, errors) if elsewhere and settings.selector.k is None else None
+        start = Start.of(candidates, grid, settings) if elsewhere and settings.selector.k is None else None
         middle = grid[:, grid.shape[1] // 2]
         after_path = _records("path", selector, predictors, middle, Decisions.none(selector.alive))
 

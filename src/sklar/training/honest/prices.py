@@ -42,7 +42,7 @@ class Start:
     grid: Tensor  # of log-penalties that one was chosen from, (P, G)
 
     @classmethod
-    def of(cls, candidates: list[Candidate], grid: Tensor, errors: float) -> Start:
+    def of(cls, candidates: list[Candidate], grid: Tensor, settings: HonestSettings) -> Start:
         """The strength that held-out rows prefer at the largest penalty: with few features to pay for, another may do.
 
         The predictors are copied: they learn on.
@@ -51,7 +51,7 @@ class Start:
         if candidates[0].held_out:
             judged = [choose_penalties(one.selector, one.predictors, grid[:, -1:]) for one in candidates]
             dearest = [replace(one, held_out=rows) for one, rows in zip(candidates, judged, strict=True)]
-            which = [preferred(dearest, [p], errors) for p in range(len(grid))]
+            which = [preferred(dearest, [p], settings) for p in range(len(grid))]
         selector, predictors = joined(candidates, which)
         return cls(selector, predictors.copied(), grid)
 

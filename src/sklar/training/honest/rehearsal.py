@@ -40,7 +40,7 @@ def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int
             parts.append([one.trained(begun.grid, settings.schedule.path_steps, run) for one in tried])
     pooled: list[Candidate] = [pool(candidates) for candidates in zip(*parts, strict=True)]
     everything = range(splits)
-    best = pooled[preferred(pooled, everything, settings.decisions.errors_of_strength(settings.selector.k))]
+    best = pooled[preferred(pooled, everything, settings)]
     shows = shows_something(best.held_out, settings.decisions.false_alarms)
     return Rehearsal(best.strength, shows, [one.record(everything, one is best) for one in pooled])
 

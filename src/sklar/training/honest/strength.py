@@ -89,24 +89,24 @@ def choose_strengths(
     strongest goes on alone, and a weaker one is chosen only at the end.
     """
     begun, steps = begin_strengths(selector, predictors, grid, settings, run), settings.schedule.path_steps
-    errors = settings.decisions.errors_of_strength(settings.selector.k)
     strongest = max(range(len(begun)), key=lambda i: begun[i].strength)
-    leads = [preferred(begun, [p], errors) for p in range(len(grid))]
+    leads = [preferred(begun, [p], settings) for p in range(len(grid))]
     if all(lead == strongest for lead in leads):
         run.passed(steps * (len(begun) - 1))
         alone = begun[strongest].trained(grid, steps, run)
         return [alone if i == strongest else one for i, one in enumerate(begun)], leads
     candidates = [one.trained(grid, steps, run) for one in begun]
     return candidates, [
-        lead if lead == strongest else preferred(candidates, [p], errors) for p, lead in enumerate(leads)
+        lead if lead == strongest else preferred(candidates, [p], settings) for p, lead in enumerate(leads)
     ]
 
 
-def preferred(candidates: list[Candidate], problems: Sequence[int], errors: float) -> int:
-    """The strongest of those whose loss and price are within so many standard `errors` of the least.
+def preferred(candidates: list[Candidate], problems: Sequence[int], settings: HonestSettings) -> int:
+    """The strongest of those that held-out rows lose least by, or one that loses as little and selects fewer features.
 
-    The held-out rows of all `problems` decide together, at the price that the strongest chose; an error is that of the
-    paired difference to the best.
+    The held-out rows of all `problems` decide together, by loss and price, at the price that the strongest chose; an
+    error is that of a paired difference. Where one model holds for all rows but for a switch, a weak selector never
+    selects fewer features; where it does, rows differ in what decides them, and a strong one shows them all of it.
     """
     if len(candidates) == 1 or not candidates[0].held_out:
         return 0
@@ -116,9 +116,16 @@ def preferred(candidates: list[Candidate], problems: Sequence[int], errors: floa
     weight = candidates[0].predictors.folds.held_out_weight
     counted = weight is not None and len(weight) > max(problems)  # pooled splits count their rows alike
     rows = torch.cat([weight[p] for p in problems]).cpu().numpy() if weight is not None and counted else None
+    decisions = settings.decisions
     means, error = mean_and_paired_error(paid, rows)
-    eligible = np.flatnonzero(means - means.min() <= errors * error)
-    return int(max(eligible, key=lambda i: candidates[i].strength))
+    eligible = np.flatnonzero(means - means.min() <= decisions.errors_of_strength(settings.selector.k) * error)
+    chosen = int(max(eligible, key=lambda i: candidates[i].strength))
+
+    sizes = [np.concatenate([one.held_out[p].sizes for p in problems]).mean() for one in candidates]
+    _, error = mean_and_paired_error(paid, rows, to=chosen)
+    equal = np.flatnonzero(means - means[chosen] <= decisions.equal_selectors * error)
+    sparser = [int(i) for i in equal if sizes[i] <= decisions.fewer_features * sizes[chosen]]
+    return min(sparser, key=lambda i: sizes[i], default=chosen)
 
 
 def shows_something(held_out: Sequence[HeldOut], false_alarms: float) -> bool:
