@@ -72,7 +72,9 @@ def train_prices(start: Start, fit: HonestFit, settings: HonestSettings, sharpes
     sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
     decisions = decide(selector, predictors, fit.log_penalty, settings.decisions, sufficiency, fit.shows)
     screened = replace(fit.screened, predictors=predictors)
-    row_part, decisions = learn_row_part(selector, predictors, fit.log_penalty, decisions, settings.decisions)
+    row_part = None
+    if fit.row_part is not None:  # else no row asked for one at the chosen price
+        row_part, decisions = learn_row_part(selector, predictors, fit.log_penalty, decisions, settings.decisions)
     priced = replace(
         fit, screened=screened, selector=selector, decisions=decisions, any_penalty=True, row_part=row_part
     )
