@@ -33,6 +33,7 @@ import persuasion  # noqa: E402
 import ranking_order  # noqa: E402
 import rival_tables  # noqa: E402
 import rivals  # noqa: E402
+import strengths  # noqa: E402
 
 PAGES = ("README.md", "docs/method.md", "docs/results.md", "docs/reproduction.md", "docs/baselines.md")
 MARKED = re.compile(r"^<!-- rows: (.+) -->\n\n((?:^\|.*\n)*)", re.MULTILINE)
@@ -258,6 +259,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "order of rankings": lambda: ranking_order.table(rows_of("ranking-order")),
     "persuasion": lambda: persuasion.table(rows_of("persuasion")),
     "one fit": lambda: one_fit.table(rows_of("one-fit")),
+    "strengths": lambda: strengths.table(rows_of("strengths")),
     "rivals, 11 features": lambda: rivals_found(11),
     "rivals, 11 features, cost": lambda: rivals_cost(11),
     "rivals, 100 features": lambda: rivals_found(100),
