@@ -145,7 +145,7 @@ def _member(seed: int, work: Work) -> Trained:
 
 def _on(data: TrainingData, device: torch.device) -> TrainingData:
     weight = None if data.weight is None else data.weight.to(device)
-    return data._replace(x=data.x.to(device), y=data.y.to(device), weight=weight)
+    return data._replace(x=data.x.to(device), y=data.y.to(device), weight=weight, more=None)  # a reader stays where it is
 
 
 def _client_of_joblib() -> Any:
