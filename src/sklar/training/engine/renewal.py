@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -50,8 +51,8 @@ class Renewal:
     new rows for [0]
     """
 
-    def __init__(self, blocks: Generator[NewRows]) -> None:
-        self.blocks = blocks
+    def __init__(self, blocks: Generator[NewRows], verbose: bool = False) -> None:
+        self.blocks, self.verbose = blocks, verbose
         self.n_left = 0  # steps until the next rows are due
         self.n_rows = 0  # that have come
         self.waited = 0.0  # seconds that steps have waited for rows
@@ -61,9 +62,12 @@ class Renewal:
         self.coming: Future[NewRows] = self.pool.submit(next, self.blocks)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.pool.shutdown()  # after the block that is being read
         self.blocks.close()
+        if self.verbose and kind is None:
+            said = f"{self.n_rows:,} new rows were read; steps waited {self.waited:.1f} s for them"
+            print(f"training: {said}", file=sys.stderr)
 
     def before_step(self, rows: Renewable) -> None:
         """Put new rows in, if it is time for them."""
@@ -78,6 +82,6 @@ class Renewal:
         self.n_left -= 1
 
 
-def renewing(reader: Reader | None) -> AbstractContextManager[Renewal | None]:
-    """The renewal by what a reader reads; None without one."""
-    return nullcontext() if reader is None else Renewal(reader())
+def renewing(reader: Reader | None, verbose: bool = False) -> AbstractContextManager[Renewal | None]:
+    """The renewal by what a reader reads; None without one. With `verbose` it says how it went."""
+    return nullcontext() if reader is None else Renewal(reader(), verbose)

@@ -77,8 +77,8 @@ def train_honest(
     team.require_same(data.x, "rows")
     team.require_same(data.y, "targets")
     team.require_same(torch.tensor([seed], device=data.x.device), "seeds")
-    bar = Progress(parts, bool(params["verbose"]) and team.rank == 0)
-    with bar, renewing(data.more if team.is_alone else None) as renewal:
+    verbose = bool(params["verbose"]) and team.rank == 0
+    with renewing(data.more if team.is_alone else None, verbose) as renewal, Progress(parts, verbose) as bar:
         run = Run(bar, checkpoint, team)
         chosen, tried = choose_predictors(data, task, settings, seed, run)
         # Rehearsals hold out every row once, and would judge by rows that chose.
@@ -91,6 +91,7 @@ def train_honest(
     if not any(fit.shows):
         warnings.warn(NOTHING, stacklevel=3)
     tried += [] if rehearsal is None else rehearsal.tried
+    tried += [] if renewal is None else [{"part": "new rows", "rows": renewal.n_rows}]
     return combined([_trained(fit, i, tried) for i in range(n_models)])
 
 
