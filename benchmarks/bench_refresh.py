@@ -4,12 +4,12 @@
     python benchmarks/bench_refresh.py --features 20 --seeds 3
     python benchmarks/bench_refresh.py --file --held 5000     # what `fit` does with a file
 
-`sample` is a fit of the sample alone. `refreshed` is the most that reading on during training could give: every batch is
-of rows that are drawn from the whole table, and no row of the sample is trained on more often than any other; the sample
-still decides (screening, strength, penalty, threshold). With `--file` the rows are those of a Parquet file: `file,
-sample` trains on a sample of them alone, `file, read on` is `fit(path, target="y", max_rows=n)`. The rival is a fit
-of all rows in memory, and a second one from another seed says how far two such fits agree. Losses are of 20,000 other
-rows.
+`sample` is a fit of the sample alone. `refreshed` is the most that reading on during training could give: every batch
+is of rows that are drawn from the whole table, and no row of the sample is trained on more often than any other; the
+sample still decides (screening, strength, penalty, threshold). With `--file` the rows are those of a Parquet file:
+`file, sample` trains on a sample of them alone, `file, read on` is `fit(path, target="y", max_rows=n)`. The rival is a
+fit of all rows in memory, and a second one from another seed says how far two such fits agree. Losses are of 20,000
+other rows.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A table larger than memory: fit and select on a Parquet file, seconds and peak memory at several lengths.
 
     python benchmarks/bench_stream.py                                  # 0.5, 5 and 50 million rows x 50 features
-    python benchmarks/bench_stream.py --rows 3000000 --features 20 --held 200000                  # of which few are held
-    python benchmarks/bench_stream.py --rows 3000000 --features 20 --held 200000 --sample-alone   # and no others read
+    python benchmarks/bench_stream.py --rows 3000000 --features 20 --held 200000    # few are held, the others read on
+    python benchmarks/bench_stream.py --rows 3000000 --features 20 --held 200000 --sample-alone    # and not read on
     python benchmarks/bench_stream.py --agreement adult                # masks against those of a fit in memory
 
 The file is made by a generator (float64, the rule of Syn4), each length in a process of its own, and deleted. The rival

@@ -68,6 +68,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         target : of a file, dataset or query, instead of y: the column, or columns, to predict
             With loss="cox" two, the event and the time.
         max_rows : of a file, dataset or query the rows to train on, at most, drawn uniformly; None is what 2 GiB hold
+            Others of the table take their places while the training goes on (docs/guides/scale.md says when not).
         checkpoint : folder that the fit keeps itself in, about every minute; None is none
             The same call again, after a kill, goes on from there and ends with the same result.
 

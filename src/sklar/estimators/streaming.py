@@ -5,8 +5,8 @@ Training takes a fixed number of steps, and a step one batch: a default fit visi
 many the table has. A batch drawn from a uniform sample of the table is a uniform draw from the table. What a sample
 changes is how often a row comes up again: of as many rows as are visited each comes up once on average, as in a pass
 over a larger table; of a tenth of them, ten times. So the sample has as many rows as are visited, or as many as there
-is room for, and while honest training goes on others take their places (`row_reader`). A table that fits is taken whole,
-and the fit is that of memory.
+is room for, and while honest training goes on others take their places (`row_reader`). A table that fits is taken
+whole, and the fit is that of memory.
 """
 
 from __future__ import annotations

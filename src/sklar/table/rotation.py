@@ -22,9 +22,10 @@ class Turn(NamedTuple):
 class Rotation:
     """Which rows of each batch are in a sample, turn after turn.
 
-    A batch has as many places in the sample as rows of it were drawn. At every turn its next rows, in the order of their
-    random keys, take these places; turn 0 is the sample itself. So the share of every batch stays what it was, in
-    whatever order batches are read and however the table is sorted, and every row comes up before any comes up again.
+    A batch has as many places in the sample as rows of it were drawn. At every turn its next rows, in the order of
+    their random keys, take these places; turn 0 is the sample itself. So the share of every batch stays what it was,
+    in whatever order batches are read and however the table is sorted, and every row of a batch comes up before any
+    comes up again.
 
     A row has one place, whenever it comes up. What is decided by place (the fold, which predictors must not learn from
     it) is decided for the row.
@@ -56,7 +57,7 @@ class Rotation:
         n_places, n_rows = int(end - first), self.sizes[batch]
         if not n_places:
             return Turn(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
-        order = np.argsort(self.sampler.keys(batch, n_rows), kind="stable")
+        order = np.argsort(self.sampler.keys(batch, n_rows))
         order[:n_places].sort()  # the sample has them as they stand in the table
         start = number % -(-n_rows // n_places) * n_places
         rows = order[start : start + n_places]

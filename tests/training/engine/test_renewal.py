@@ -71,10 +71,10 @@ def test_an_error_of_the_reader_is_that_of_the_step_and_no_thread_is_left():
 
 def test_no_thread_is_left_after_an_interrupt():
     before, closed = threading.active_count(), []
+    rows = Rows()
+    rows.put = lambda new: (_ for _ in ()).throw(KeyboardInterrupt)
     with pytest.raises(KeyboardInterrupt), Renewal(reader(0.01, closed=closed)) as renewal:
-        trained(renewal, 2)
-        assert threading.active_count() == before + 1
-        raise KeyboardInterrupt
+        renewal.before_step(rows)
     assert threading.active_count() == before
     assert closed == [True]
 
