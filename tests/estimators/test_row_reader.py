@@ -18,6 +18,7 @@ from sklar.table.sources import ArrowSource
 from sklar.training.data import TrainingData
 from sklar.training.engine import checkpoint as checkpoints
 from sklar.training.engine.checkpoint import Checkpoint
+from sklar.training.engine.team import Team
 from sklar.training.honest.predictors import FoldPredictors
 from tests.helpers import quick, run_python
 
@@ -195,6 +196,11 @@ def test_what_cannot_be_renewed_trains_on_the_sample(path):
     assert new_rows(quick(CopulaRankerRegressor, **ranker).fit(path, target="y", max_rows=300)) > 0
 
 
+def test_processes_that_train_together_train_on_the_sample(path, monkeypatch):
+    monkeypatch.setattr(Team, "is_alone", False)
+    assert new_rows(fitted(path)) == 0
+
+
 def test_a_query_is_read_once(path):
     duckdb = pytest.importorskip("duckdb")
     assert new_rows(fitted(duckdb.sql(f"select * from '{path}'"))) == 0
@@ -318,3 +324,15 @@ for n_blocks in (2, 12):
     (few, low), (many, high) = (map(float, line.split()) for line in run_python(code).splitlines())
     assert min(few, many) > 2000
     assert high - low < 40
+
+
+def test_batches_of_few_rows_and_of_no_places(tmp_path):
+    """Of 167 batches of three rows most have no place in a sample of 40, and some have no value of a column."""
+    pq.write_table(mixed_table(), tmp_path / "rows.parquet", row_group_size=3)
+    given, schema, encoded = reading(str(tmp_path / "rows.parquet"), max_rows=40)
+    blocks = given.reader.blocks(schema, encoded.target, given.table.order)
+    sizes = [len(next(blocks).places) for _ in range(2 * 167)]
+    blocks.close()
+    assert min(sizes) == 0
+    assert max(sizes) <= 3
+    assert sum(sizes) > 60

@@ -21,7 +21,7 @@ from sklar.training.data import TrainingData
 from sklar.training.engine.renewal import NewRows
 from sklar.training.tasks import Task
 
-# Numbers that are read a step, for 7% of its CPU time (docs/guides/scale.md): 5,200 rows of 50.
+# Numbers that are read a step, about, for 12% of its CPU time (docs/guides/scale.md): 10,900 rows of 50.
 CELLS_A_STEP = 2**19
 
 
