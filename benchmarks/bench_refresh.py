@@ -2,16 +2,20 @@
 
     python benchmarks/bench_refresh.py                        # samples of 5,000 and 50,000 of 200,000 rows
     python benchmarks/bench_refresh.py --features 20 --seeds 3
+    python benchmarks/bench_refresh.py --file --held 5000     # what `fit` does with a file
 
-`sample` is what `fit(path, target="y", max_rows=n)` does. `refreshed` is the most that reading on during training could
-give: every batch is of rows that are drawn from the whole table, and no row of the sample is trained on more often than
-any other; the sample still decides (screening, strength, penalty, threshold). The rival is a fit of all rows in
-memory, and a second one from another seed says how far two such fits agree. Losses are of 20,000 other rows.
+`sample` is a fit of the sample alone. `refreshed` is the most that reading on during training could give: every batch
+is of rows that are drawn from the whole table, and no row of the sample is trained on more often than any other; the
+sample still decides (screening, strength, penalty, threshold). With `--file` the rows are those of a Parquet file:
+`file, sample` trains on a sample of them alone, `file, read on` is `fit(path, target="y", max_rows=n)`. The rival is a
+fit of all rows in memory, and a second one from another seed says how far two such fits agree. Losses are of 20,000
+other rows.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest.mock import patch
@@ -23,6 +27,7 @@ from sklearn.metrics import log_loss
 
 from sklar import CopulaSelectorClassifier
 from sklar.datasets import make_synthetic
+from sklar.estimators.row_reader import RowReader
 from sklar.training.honest import beginning, folds
 
 NAMES = ("fit", "rows held", "seed", "log loss", "masks as of all rows, rows", "cells", "true masks, cells")
@@ -66,6 +71,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--features", type=int, default=11)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=None, help="of the fit; default: as many as it takes")
+    parser.add_argument("--file", action="store_true", help="fit a Parquet file")
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     args = parser.parse_args(arguments)
     if args.quick:
@@ -77,6 +83,9 @@ def main(arguments: list[str] | None = None) -> None:
     measured = Measured(others, args.epochs)
     measured.fit("all rows", X, y, 0)
     measured.fit("all rows", X, y, args.seeds)
+    if args.file:
+        from_file(measured, X, y, args)
+        return
     for n_held in args.held:
         for seed in range(args.seeds):
             rows = np.sort(np.random.default_rng(seed).permutation(args.rows)[:n_held])
@@ -84,6 +93,22 @@ def main(arguments: list[str] | None = None) -> None:
             beside = np.setdiff1d(np.arange(args.rows), rows)
             with patch.object(beginning, "deal", dealing(X[beside], y[beside], X[rows])):
                 measured.fit("refreshed", X[rows], y[rows], seed)
+
+
+def from_file(measured: Measured, X: np.ndarray, y: np.ndarray, args: argparse.Namespace) -> None:
+    """Fits of a file, with and without its other rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/rows.parquet"
+        pq.write_table(pa.table({**{f"x{j}": X[:, j] for j in range(X.shape[1])}, "y": y}), path)
+        for n_held in args.held:
+            for seed in range(args.seeds):
+                given = {"X": path, "target": "y", "max_rows": n_held}
+                with patch.object(RowReader, "beside", lambda self, data, *given: data):
+                    measured.add("file, sample", seed, n_held, **given)
+                measured.add("file, read on", seed, n_held, **given)
 
 
 @dataclass
@@ -95,13 +120,17 @@ class Measured:
     first: np.ndarray | None = None
 
     def fit(self, name: str, X: np.ndarray, y: np.ndarray, seed: int) -> None:
-        model = CopulaSelectorClassifier(random_state=seed, device="cpu", max_epochs=self.epochs).fit(X, y)
+        self.add(name, seed, len(y), X=X, y=y)
+
+    def add(self, name: str, seed: int, n_held: int, **given: Any) -> None:
+        model = CopulaSelectorClassifier(random_state=seed, device="cpu", max_epochs=self.epochs).fit(**given)
         X_other, y_other, relevant = self.others
-        masks, loss = model.select(X_other), log_loss(y_other, model.predict_proba(X_other))
+        named = X_other if "y" in given else dict(zip(model.feature_names_in_, X_other.T, strict=True))
+        masks, loss = np.asarray(model.select(named)), log_loss(y_other, model.predict_proba(named))
         self.first = masks if self.first is None else self.first
         same = masks == self.first
         shares = (same.all(axis=1).mean(), same.mean(), (masks == relevant).mean())
-        line(name, f"{len(y):,}", seed, f"{loss:.4f}", *(f"{share:.1%}" for share in shares))
+        line(name, f"{n_held:,}", seed, f"{loss:.4f}", *(f"{share:.1%}" for share in shares))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """A table larger than memory: fit and select on a Parquet file, seconds and peak memory at several lengths.
 
     python benchmarks/bench_stream.py                                  # 0.5, 5 and 50 million rows x 50 features
+    python benchmarks/bench_stream.py --rows 3000000 --features 20 --held 200000    # few are held, the others read on
+    python benchmarks/bench_stream.py --rows 3000000 --features 20 --held 200000 --sample-alone    # and not read on
     python benchmarks/bench_stream.py --agreement adult                # masks against those of a fit in memory
 
 The file is made by a generator (float64, the rule of Syn4), each length in a process of its own, and deleted. The rival
-is a plain read of the file with nothing done to it. After its pass over the file, a fit reads nothing. CPU seconds do
-not depend on what else the machine does, seconds do.
+is a plain read of the file with nothing done to it. After its pass over the file, a fit that holds a sample reads on
+beside its steps: `new rows` took the places of others, and `waited` is the share of the time after the pass in which a
+step waited for them. CPU seconds do not depend on what else the machine does, seconds do.
 """
 
 from __future__ import annotations
@@ -24,9 +27,18 @@ import sys, time
 import pyarrow as pa, pyarrow.parquet as pq
 from sklar import CopulaSelectorClassifier
 from sklar.estimators import base
+from sklar.estimators.row_reader import RowReader
 from sklar.table.sources import open_source
-path, epochs, out = sys.argv[1], sys.argv[2], sys.argv[3]
-spent = {}
+from sklar.training.engine.renewal import Renewal
+path, epochs, out, held, alone = sys.argv[1:]
+spent, read = {}, [0, 0.0]
+if alone == "True":
+    RowReader.beside = lambda self, data, *given: data
+leave = Renewal.__exit__
+def leaving(self, *given):
+    read[:] = self.n_rows, self.waited
+    leave(self, *given)
+Renewal.__exit__ = leaving
 def timed(name, work):
     def run(*given):
         start, cpu = time.perf_counter(), time.process_time()
@@ -37,16 +49,18 @@ def timed(name, work):
     return run
 base.read_rows = timed("pass", base.read_rows)
 words = dict(random_state=0, device="cpu", max_epochs=None if epochs == "None" else int(epochs))
-model = timed("fit", lambda: CopulaSelectorClassifier(**words).fit(path, target="y"))()
+most = None if held == "None" else int(held)
+model = timed("fit", lambda: CopulaSelectorClassifier(**words).fit(path, target="y", max_rows=most))()
 def select():
     answers = model.select(path)
     with pq.ParquetWriter(out, answers.schema) as writer:
         for batch in answers:
             writer.write_batch(batch)
 timed("select", select)()
-most = peak()
+highest = peak()
 timed("read", lambda: sum(table.num_rows for table in open_source(path).batches()))()
-print(*(number for name in ("fit", "pass", "select", "read") for number in spent[name]), most)
+share = read[1] / (spent["fit"][0] - spent["pass"][0])
+print(*(number for name in ("fit", "pass", "select", "read") for number in spent[name]), read[0], share, highest)
 """
 
 AGREEMENT = """
@@ -88,12 +102,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[500_000, 5_000_000, 50_000_000])
     parser.add_argument("--features", type=int, default=50)
+    parser.add_argument("--held", type=int, default=None, help="rows, at most; default: what 2 GiB hold")
+    parser.add_argument("--sample-alone", action="store_true", help="read no other rows beside the steps")
     parser.add_argument("--epochs", type=int, default=None, help="of the fit; default: as many as it takes")
     parser.add_argument("--agreement", metavar="TABLE", help="of masks with a fit in memory, on a table of this name")
     parser.add_argument("--quick", action="store_true", help="tiny, to see that it runs")
     args = parser.parse_args(arguments)
     if args.quick:
-        args.rows, args.features, args.epochs = [2000], 12, 1
+        args.rows, args.features, args.epochs, args.held = [2000], 12, 1, 1500
     with tempfile.TemporaryDirectory() as folder:
         if args.agreement:
             agreement(args.agreement, Path(folder) / "rows.parquet", args.epochs)
@@ -104,12 +120,14 @@ def main(arguments: list[str] | None = None) -> None:
 def stream(args: argparse.Namespace, path: Path) -> None:
     """Fit and select, for each length of the table."""
     names = ("rows", "GB", "fit, s", "CPU", "its pass, s", "CPU", "select, s", "CPU", "a plain read, s", "CPU")
-    table(f"Larger than memory: Parquet, {args.features} features, float64, cpu", (*names, "peak, GiB", "target"))
+    names = (*names, "new rows", "waited", "peak, GiB", "target")
+    table(f"Larger than memory: Parquet, {args.features} features, float64, cpu", names)
     for n_rows in args.rows:
         write(path, n_rows, args.features)
-        *times, peak = in_child(CODE, path, args.epochs, path.with_name("masks.parquet"))
-        size = f"{path.stat().st_size / 1e9:.1f}"
-        line(f"{n_rows:,}", size, *(f"{seconds:.1f}" for seconds in times), f"{peak:.2f}", "at most 4 GiB")
+        words = (args.epochs, path.with_name("masks.parquet"), args.held, args.sample_alone)
+        *times, new, waited, peak = in_child(CODE, path, *words)
+        cells = (f"{path.stat().st_size / 1e9:.1f}", *(f"{seconds:.1f}" for seconds in times), f"{new:,.0f}")
+        line(f"{n_rows:,}", *cells, f"{waited:.2%}", f"{peak:.2f}", "at most 4 GiB")
 
 
 def agreement(name: str, path: Path, epochs: int | None) -> None:

@@ -27,6 +27,26 @@ def test_values_are_standardised_and_come_back():
     np.testing.assert_allclose(encoded.target.predictions(encoded.numbers[:, None].astype(float)), y, rtol=1e-6)
 
 
+@pytest.mark.parametrize("y", [["b", "a", "b"], [3.0, 1.0, 3.0], [True, False, True]])
+def test_other_classes_are_numbered_as_those_of_fit(y):
+    encoded = encode_classes(np.array(y), None, None)
+    codes, known = encoded.target.numbers(np.array(y))
+    assert np.array_equal(codes, encoded.numbers)
+    assert known.all()
+
+
+def test_classes_that_fit_did_not_see_are_not_known():
+    target = encode_classes(np.array(["b", "d"]), None, None).target
+    assert target.numbers(np.array(["a", "b", "c", "d", "e"]))[1].tolist() == [False, True, False, True, False]
+
+
+def test_other_values_are_scaled_as_those_of_fit():
+    encoded = encode_numbers(np.array([1.0, 2.0, 6.0]), "squared", None)
+    numbers, known = encoded.target.numbers(np.array([1.0, 2.0, 6.0, np.nan, np.inf]))
+    assert np.array_equal(numbers[:3], encoded.numbers)
+    assert known.tolist() == [True, True, True, False, False]
+
+
 def test_several_values_each_by_its_own_spread():
     y = np.array([[1.0, 100.0], [2.0, 300.0], [6.0, 200.0]])
     encoded = encode_numbers(y, "squared", None)

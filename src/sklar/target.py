@@ -32,6 +32,23 @@ class Target:
         """Whether there are classes, or labels, rather than numbers."""
         return self.classes is not None
 
+    def numbers(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Other targets (n,) than those that this was learned from, as numbers to learn, and which of them it knows.
+
+        For one class or one value a row; classes are to have the type that they had.
+
+        Examples
+        --------
+        >>> numbers, known = Target("classes", np.array(["a", "c"])).numbers(np.array(["c", "b", "a"]))
+        >>> numbers[known].tolist(), known.tolist()
+        ([1, 0], [True, False, True])
+        """
+        if self.classes is None:
+            values = _as_floats(y)
+            return ((values - self.centre) / self.spread).astype(np.float32), np.isfinite(values)
+        codes = np.searchsorted(self.classes, y).clip(max=len(self.classes) - 1)
+        return codes.astype(np.int64), self.classes[codes] == y
+
     def predictions(self, outputs: np.ndarray) -> np.ndarray:
         """Classes, labels 0 and 1, expected values or log hazard ratios of outputs (n, out): (n,) or (n, targets)."""
         if self.kind == "classes":

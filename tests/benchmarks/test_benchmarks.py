@@ -174,12 +174,19 @@ def test_the_benchmark_of_rankings_orders(tmp_path, run_quick):
 
 
 def test_the_benchmarks_of_scale(run_quick):
-    assert re.search(r"\| 2,000 \| 0\.0 \| [\d.]+ \| [\d.]+ \|", run_quick("bench_stream"))
+    output = run_quick("bench_stream")
+    assert re.search(r"\| 2,000 \| 0\.0 \| [\d.]+ \| [\d.]+ \|", output)
+    new, waited = re.search(r"\| ([\d,]+) \| ([\d.]+)% \| [\d.]+ \| at most 4 GiB \|", output).groups()
+    assert int(new.replace(",", "")) > 0
+    assert 0 <= float(waited) < 100
+    assert "| 0 | 0.00% |" in run_quick("bench_stream", "--sample-alone")
 
 
 def test_new_rows_during_training(run_quick):
     output = run_quick("bench_refresh")
     assert [output.count(f"\n| {name} |") for name in ("all rows", "sample", "refreshed")] == [2, 1, 1]
+    output = run_quick("bench_refresh", "--file")
+    assert [output.count(f"\n| {name} |") for name in ("all rows", "file, sample", "file, read on")] == [2, 1, 1]
 
 
 def test_training_together_sums_what_the_formula_says(run_quick):

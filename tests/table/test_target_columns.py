@@ -1,9 +1,10 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from sklar.table.csv_format import TableError
 from sklar.table.files import Table
-from sklar.table.target_columns import read_target
+from sklar.table.target_columns import arrow_values, read_target
 
 
 def table(**columns):
@@ -47,3 +48,12 @@ def test_an_event_and_its_time():
 def test_what_no_hole_made_float_stays_as_it_is():
     assert read_target(table(y=[1.0, 2.0]), ["y"]).y.dtype == float
     assert read_target(table(y=["a", "b"]), ["y"]).y.tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"), [(["a", "bc"], "U"), ([1, 2], "i"), ([0.5, 2.0], "f"), ([True, False], "b")]
+)
+def test_arrow_columns_have_the_types_of_numpy(values, kind):
+    found = arrow_values(pa.chunked_array([values[:1], values[1:]]))
+    assert found.dtype.kind == kind
+    assert found.tolist() == values

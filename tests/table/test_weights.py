@@ -121,10 +121,19 @@ def test_frames_and_text_can_be_weighed():
 def test_a_table_without_repeated_rows_keeps_its_order():
     X, value = toy_rows(50)
     assert order_of_repeated(X, value) is None
-    rows, y, weight = arranged(X, value, None)
+    rows, y, weight, order = arranged(X, value, None)
     assert rows is X
     assert y is value
     assert weight is None
+    assert order is None
+
+
+def test_the_order_says_where_rows_stood():
+    X, y = np.array([[1.0], [2.0], [1.0], [3.0]]), np.array([0.0, 1.0, 0.0, 2.0])
+    for weights in (None, np.array([2.0, 1.0, 0.0, 1.0])):
+        placed = arranged(X, y, weights)
+        assert np.array_equal(placed.rows, X[placed.order])
+        assert np.array_equal(placed.y, y[placed.order])
 
 
 def test_repeated_rows_are_seen_with_holes_and_labels():
@@ -136,7 +145,7 @@ def test_repeated_rows_are_seen_with_holes_and_labels():
 def test_large_or_broken_weights_are_not_written_out():
     X, value = toy_rows(10)
     for weight in (np.full(10, MOST_REPETITIONS + 1.0), np.linspace(0.5, 2, 10)):
-        rows, _, left = arranged(X, value, weight)
+        rows, _, left, _ = arranged(X, value, weight)
         assert len(rows) == 10
         assert left.mean() == pytest.approx(1)
 

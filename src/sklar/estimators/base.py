@@ -68,6 +68,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         target : of a file, dataset or query, instead of y: the column, or columns, to predict
             With loss="cox" two, the event and the time.
         max_rows : of a file, dataset or query the rows to train on, at most, drawn uniformly; None is what 2 GiB hold
+            Others of the table take their places while the training goes on (docs/guides/scale.md says when not).
         checkpoint : folder that the fit keeps itself in, about every minute; None is none
             The same call again, after a kill, goes on from there and ends with the same result.
 
@@ -79,13 +80,15 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         params, device = self.get_params(deep=False), resolve_device(self.device)
         plain_parameters(params)  # what cannot be saved is refused before the work
         asked = Request(target, sample_weight, max_rows, type(self).__name__, params)
-        table, encoding = read_rows(X, y, asked)
+        table, encoding, reader = read_rows(X, y, asked)
         schema = Schema.of(table, params, encoding)
         k = self._features_per_row(schema.gating.gates)
         encoded = self._encode_target(table.y, table.weight)
         require_predictor(self.predictor, encoded)
         honest, least = self.objective == "honest", params.get("min_features", 0)
         schema, data, copies = prepare(schema, table.rows, encoded, k, device, screen=honest, least=least)
+        if reader is not None:
+            data = reader.beside(data, table, schema, encoded)
         seed = spawn_seeds(self.random_state, 1)[0]
         train = self._training()
         client = cluster_of(X, self.n_models) if checkpoint is None and train is train_honest else None

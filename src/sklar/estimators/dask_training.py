@@ -144,8 +144,9 @@ def _member(seed: int, work: Work) -> Trained:
 
 
 def _on(data: TrainingData, device: torch.device) -> TrainingData:
+    """The rows on a device, without the reader of others: it stays where it is."""
     weight = None if data.weight is None else data.weight.to(device)
-    return data._replace(x=data.x.to(device), y=data.y.to(device), weight=weight)
+    return data._replace(x=data.x.to(device), y=data.y.to(device), weight=weight, more=None)
 
 
 def _client_of_joblib() -> Any:

@@ -1,11 +1,12 @@
 """Fitting and judging on tables larger than memory (`table.sources`): one pass learns the schema of all rows and draws
 the rows that training sees.
 
-Training takes a fixed number of steps, and a step one batch: a default fit visits at most 4.3 million rows, however
+Training takes a fixed number of steps, and a step one batch: a default fit visits at most 5.9 million rows, however
 many the table has. A batch drawn from a uniform sample of the table is a uniform draw from the table. What a sample
 changes is how often a row comes up again: of as many rows as are visited each comes up once on average, as in a pass
 over a larger table; of a tenth of them, ten times. So the sample has as many rows as are visited, or as many as there
-is room for. A table that fits is taken whole, and the fit is that of memory.
+is room for, and while honest training goes on others take their places (`row_reader`). A table that fits is taken
+whole, and the fit is that of memory.
 """
 
 from __future__ import annotations
@@ -18,14 +19,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklar.estimators.row_reader import RowReader
 from sklar.model.gates import Gates
 from sklar.table.cells import said
 from sklar.table.csv_format import TableError
 from sklar.table.encoding import Encoding
+from sklar.table.rotation import Rotation
 from sklar.table.sampling import Drawn, Sampler
 from sklar.table.schema import TrainingTable, read_training_table
 from sklar.table.sources import Source, open_source
 from sklar.table.summaries import Summary
+from sklar.table.target_columns import arrow_values
 from sklar.training.engine.runtime import spawn_seeds
 from sklar.training.honest.parts import steps_of
 from sklar.training.honest.settings import HonestSettings
@@ -55,15 +59,23 @@ class Request(NamedTuple):
         return self.params.get("loss") == "cox"
 
 
-def read_rows(X: Any, y: Any, asked: Request) -> tuple[TrainingTable, Encoding | None]:
-    """The rows to train on and, where they are a sample of a larger table, the encoding of all of it."""
+class Read(NamedTuple):
+    """The rows to train on and, where they are a sample of a larger table, the encoding of all of it and its reader."""
+
+    table: TrainingTable
+    encoding: Encoding | None = None
+    reader: RowReader | None = None
+
+
+def read_rows(X: Any, y: Any, asked: Request) -> Read:
+    """What to train on."""
     _require_number(asked.max_rows)
     source = open_source(X)
     if source is not None:
         return _read_source(source, y, asked)
     if asked.target is not None or asked.max_rows is not None:
         raise ValueError("target and max_rows are for files, datasets and queries; of a table in memory give y itself")
-    return read_training_table(X, y, asked.sample_weight, asked.owner, asked.survival), None
+    return Read(read_training_table(X, y, asked.sample_weight, asked.owner, asked.survival))
 
 
 def judged_rows(X: Any, y: Any, target: str | None, names: Sequence[str]) -> tuple[Any, Any]:
@@ -95,7 +107,7 @@ def rows_in_memory(n_rows: int, n_inputs: int, params: dict[str, Any]) -> int:
     return min(room, steps * params["batch_size"])
 
 
-def _read_source(source: Source, y: Any, asked: Request) -> tuple[TrainingTable, Encoding | None]:
+def _read_source(source: Source, y: Any, asked: Request) -> Read:
     targets = _targets(source, y, asked.target)
     weight = asked.sample_weight
     if weight is not None and not isinstance(weight, str):
@@ -121,7 +133,10 @@ def _read_source(source: Source, y: Any, asked: Request) -> tuple[TrainingTable,
     target = _target_of(sample, targets, asked.survival)
     weights = None if weight is None else sample.column(weight).to_numpy()
     given = (sample.select(features), target, weights, asked.owner, asked.survival)
-    return read_training_table(*given, None if encoding is None else encoding.found), encoding
+    table = read_training_table(*given, None if encoding is None else encoding.found)
+    if encoding is None or not source.repeats or len(beside) > 1:
+        return Read(table, encoding)
+    return Read(table, encoding, RowReader(source, features, targets[0], Rotation.of(sampler, found.drawn, size)))
 
 
 class Found(NamedTuple):
@@ -208,8 +223,7 @@ def _require_targets(source: str, table: Any, targets: list[str], first_row: int
 
 def _target_of(sample: Any, targets: list[str], survival: bool) -> np.ndarray:
     """One target (n,), several (n, targets), or of times the columns of the event and the time, in this order."""
-    columns = [np.asarray(sample.column(name).to_numpy()) for name in targets]
-    columns = [column.astype(str) if column.dtype == object else column for column in columns]
+    columns = [arrow_values(sample.column(name)) for name in targets]
     if survival:
         if len(columns) != 2:
             raise ValueError('loss="cox" needs two columns: target=["event", "time"]')

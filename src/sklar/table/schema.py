@@ -39,6 +39,7 @@ class TrainingTable(NamedTuple):
     rows: Any  # see `encoding`; or CSR
     y: np.ndarray
     weight: np.ndarray | None  # what rows count
+    order: np.ndarray | None  # the number of each row among those that were given; None where it is the same
 
 
 @dataclass(frozen=True)
@@ -193,9 +194,9 @@ def read_training_table(
         rows, y = _read_numbers(table, y, owner, pairs)
     else:
         categories, rows, y = _read_columns(table, columns, y, owner, pairs, known)
-    rows, y, weight = arranged(_as_torch_can(rows), y, weight)
+    placed = arranged(_as_torch_can(rows), y, weight)
     names = table.names or [f"x{j}" for j in range(rows.shape[1])]
-    return TrainingTable(owner, tuple(names), table.labels, categories, rows, y, weight)
+    return TrainingTable(owner, tuple(names), table.labels, categories, *placed)
 
 
 def _require_columns(table: Table) -> None:

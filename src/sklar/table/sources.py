@@ -65,6 +65,11 @@ class Source(ABC):
     def n_rows(self) -> int:
         """How many rows it has."""
 
+    @property
+    def repeats(self) -> bool:
+        """Whether every pass has the same rows in the same batches; what a query answers may differ."""
+        return False
+
     @abstractmethod
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         """Arrow tables of consecutive rows."""
@@ -151,6 +156,11 @@ class ArrowSource(Source):
         """From the files' metadata, where they have it."""
         return self.dataset.count_rows()
 
+    @property
+    def repeats(self) -> bool:
+        """Files are read as they are."""
+        return True
+
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         import pyarrow
 
@@ -208,6 +218,11 @@ class RowsWith(Source):
     def n_rows(self) -> int:
         """Counted in a pass over these columns."""
         return sum(table.num_rows for table in self._tables(self.needed))
+
+    @property
+    def repeats(self) -> bool:
+        """As those that they are chosen from do."""
+        return self.source.repeats
 
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         for table in self.source.batches(list(dict.fromkeys([*columns, *self.needed]))):

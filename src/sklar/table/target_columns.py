@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,12 @@ def read_target(
     if event is not None:
         return Judged(_event_and_time(table.source, columns, list(names), event), rows)
     return Judged(columns[names[0]] if len(names) == 1 else np.column_stack([columns[name] for name in names]), rows)
+
+
+def arrow_values(column: Any) -> np.ndarray:
+    """An Arrow column without holes; text is text, and no objects."""
+    values = np.asarray(column.to_numpy())
+    return values.astype(str) if values.dtype == object else values
 
 
 def _missing(values: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ whatever order they come in. Any other weight is a share of the rows drawn (hone
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -49,8 +49,18 @@ def without_zeros(X: Any, y: Any, weights: np.ndarray | None) -> tuple[Any, Any,
     return adapt(X).take(kept), np.asarray(y)[kept], weights[kept]
 
 
-def arranged(rows: Any, y: np.ndarray, weights: np.ndarray | None) -> tuple[Any, np.ndarray, np.ndarray | None]:
+class Arranged(NamedTuple):
+    """Rows in the order in which they train."""
+
+    rows: Any
+    y: np.ndarray
+    weights: np.ndarray | None
+    order: np.ndarray | None  # where each stood before; None where all stand where they stood
+
+
+def arranged(rows: Any, y: np.ndarray, weights: np.ndarray | None) -> Arranged:
     """Whole weights as repetitions, and repeated rows in their own order; other weights with mean 1."""
+    repeated = None
     if weights is not None and (weights == np.round(weights)).all() and weights.mean() <= MOST_REPETITIONS:
         times = weights.astype(np.intp)
         repeated = np.arange(len(times)).repeat(times)
@@ -58,7 +68,8 @@ def arranged(rows: Any, y: np.ndarray, weights: np.ndarray | None) -> tuple[Any,
     order = order_of_repeated(rows, y)
     if order is not None:
         rows, y, weights = rows[order], y[order], None if weights is None else weights[order]
-    return rows, y, None if weights is None else weights / weights.mean()
+        repeated = order if repeated is None else repeated[order]
+    return Arranged(rows, y, None if weights is None else weights / weights.mean(), repeated)
 
 
 def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray | None:

@@ -11,6 +11,7 @@ from sklar.model.ensemble import EnsembleModel
 from sklar.model.gates import Gates
 from sklar.model.selection import GateModel
 from sklar.training.engine.loop import Record
+from sklar.training.engine.renewal import Reader
 from sklar.training.penalty_path import PenaltyPath
 from sklar.training.replacement import Replacement, agreed
 
@@ -22,6 +23,7 @@ class TrainingData(NamedTuple):
     y: Tensor  # encoded targets, (n,)
     weight: Tensor | None  # of the rows, (n,); None is 1
     gates: Gates
+    more: Reader | None = None  # of the table that these rows are a sample of; None where they are all of it
 
 
 class Trained(NamedTuple):

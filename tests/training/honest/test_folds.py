@@ -1,8 +1,10 @@
 """Dealing rows: every row once, held-out rows apart, no predictor near its own fold."""
 
+import numpy as np
 import pytest
 import torch
 
+from sklar.training.engine.renewal import NewRows
 from sklar.training.honest.folds import deal, of_other_folds
 from tests.helpers import seeded
 
@@ -85,3 +87,44 @@ def test_every_row_knows_its_fold(n):
         assert len(folds) == n
         for fold in range(4):
             assert set(dealt.y[problem, fold].tolist()) == set((folds == fold).nonzero().flatten().tolist())
+
+
+def new_rows(numbers, d=1, shift=1000):
+    """Rows that carry their number plus 1000, in the places of those numbers."""
+    x = (np.asarray(numbers) + shift)[:, np.newaxis] + 10_000.0 * np.arange(d)
+    return NewRows(np.asarray(numbers), x.astype(np.float32), np.asarray(numbers) + shift, 1)
+
+
+@pytest.mark.parametrize("n", [20, 23])
+def test_new_rows_are_of_the_fold_of_those_before_them(n):
+    dealt = deal(*numbered(n), 4, 0.2, seeded())
+    before = dealt.y.clone()
+    dealt.put(new_rows(range(n)))
+    new = dealt.y >= 1000
+    assert torch.equal(dealt.y, torch.where(new, before + 1000, before))  # each where the one with its number was
+    assert torch.equal(dealt.x.squeeze(-1).long(), dealt.y)
+    n_filled = 4 * dealt.x.shape[2] - n  # which stand twice in their fold: one of both stays
+    assert (new[:, :, : dealt.n_train].logical_not().sum((1, 2)) == n_filled).all()
+
+
+@pytest.mark.parametrize("n", [20, 23])
+def test_new_rows_never_take_the_places_of_rows_held_out(n):
+    dealt = deal(*numbered(n), 4, 0.2, seeded())
+    x, y = (part.clone() for part in dealt.held_out)
+    dealt.put(new_rows(range(n)))
+    assert torch.equal(dealt.held_out[0], x)
+    assert torch.equal(dealt.held_out[1], y)
+
+
+def test_new_rows_have_the_features_that_are_left():
+    x, y = numbered(20)
+    dealt = deal(x + 10_000 * torch.arange(4), y, 4, 0.2, seeded())
+    keep, alive = torch.tensor([[3, 1], [2, 0]]), torch.tensor([[True, True], [True, False]])
+    narrow = dealt.only(keep, alive)
+    narrow.put(new_rows(range(20), d=4))
+    for problem in range(2):
+        number = narrow.y[problem].unsqueeze(-1)
+        assert torch.equal(narrow.x[problem].long(), (number + 10_000 * keep[problem]) * alive[problem])
+    twice = narrow.only(torch.tensor([[1], [1]]), torch.tensor([[True], [True]]))
+    assert twice.inputs.tolist() == [[1], [0]]
+    assert twice.alive.tolist() == [[True], [False]]

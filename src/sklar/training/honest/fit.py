@@ -22,6 +22,7 @@ from sklar.training.data import Trained, TrainingData, combined
 from sklar.training.engine.checkpoint import Checkpoint
 from sklar.training.engine.loop import Record
 from sklar.training.engine.progress import Progress
+from sklar.training.engine.renewal import renewing
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import spawn_seeds, threads_for
 from sklar.training.engine.team import Team
@@ -76,7 +77,8 @@ def train_honest(
     team.require_same(data.x, "rows")
     team.require_same(data.y, "targets")
     team.require_same(torch.tensor([seed], device=data.x.device), "seeds")
-    with Progress(parts, bool(params["verbose"]) and team.rank == 0) as bar:
+    verbose = bool(params["verbose"]) and team.rank == 0
+    with renewing(data.more if team.is_alone else None, verbose) as renewal, Progress(parts, verbose) as bar:
         run = Run(bar, checkpoint, team)
         chosen, tried = choose_predictors(data, task, settings, seed, run)
         # Rehearsals hold out every row once, and would judge by rows that chose.
@@ -84,10 +86,12 @@ def train_honest(
         settings = chosen
         if rehearsal is not None:
             settings = replace(settings, strengths=(rehearsal.strength,), shows=rehearsal.shows)
+        run = Run(bar, checkpoint, team, renewal)  # what was tried before was compared on the same rows
         fit = fit_honest(x, y, task, settings, seed=seed, gates=data.gates, weight=weight, run=run)
     if not any(fit.shows):
         warnings.warn(NOTHING, stacklevel=3)
     tried += [] if rehearsal is None else rehearsal.tried
+    tried += [] if renewal is None else [{"part": "new rows", "rows": renewal.n_rows}]
     return combined([_trained(fit, i, tried) for i in range(n_models)])
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 import torch
 from torch import Tensor
 
 from sklar.model.gates import Gates, inputs_of, to_inputs
+from sklar.training.engine.renewal import NewRows
 from sklar.training.engine.team import WHOLE, Share
 from sklar.training.honest.settings import NOISE_RANGE, ROWS_OF_SETTINGS
 
@@ -27,6 +28,8 @@ class Folds:
     gates: Gates
     weight: Tensor | None = None  # what each row counts, (P, F, m)
     row: Tensor | None = None  # its number among those that were dealt, (P, F, m)
+    inputs: Tensor | None = None  # which of the inputs that were dealt these are, (P, D); None: all of them
+    alive: Tensor | None = None  # which of these are not zero, (P, D)
 
     @property
     def noise(self) -> float:
@@ -121,7 +124,39 @@ class Folds:
         inputs = keep if self.gates.of_input is None else inputs_of(self.gates.of_input, keep[0])[None]
         alive = to_inputs(alive, gates.of_input)
         index = inputs[:, None, None].expand(-1, *self.x.shape[1:3], -1)
-        return replace(self, x=self.x.gather(3, index) * alive[:, None, None], gates=gates)
+        x = self.x.gather(3, index) * alive[:, None, None]
+        if self.inputs is not None and self.alive is not None:
+            inputs, alive = self.inputs.gather(1, inputs), self.alive.gather(1, inputs) & alive
+        return replace(self, x=x, gates=gates, inputs=inputs, alive=alive)
+
+    @torch.no_grad()
+    def put(self, new: NewRows) -> None:
+        """Replace training rows, by their numbers, where they stand: a new row is of the fold of the one before it.
+
+        Rows that are held out stay, so that what is decided on them was never learned from.
+        """
+        device = self.x.device
+        places, x, y = (torch.from_numpy(values).to(device) for values in new[:3])
+        for problem, place in enumerate(self._places[:, places]):
+            trains = place >= 0
+            rows = x[trains]
+            if self.inputs is not None and self.alive is not None:
+                rows = rows[:, self.inputs[problem]] * self.alive[problem]
+            self.x.view(-1, self.x.shape[-1])[place[trains]] = rows
+            self.y.view(-1)[place[trains]] = y[trains]
+
+    @cached_property
+    def _places(self) -> Tensor:
+        """Where the rows (P, n) stand among those of all problems and folds; -1 where they are held out.
+
+        A row that fills up its fold, too, is found once.
+        """
+        assert self.row is not None
+        problems, row = len(self.row), self.row.cpu()  # where of two places the later one is found, on any device
+        numbers = torch.arange(row.numel()).view_as(row)
+        places = torch.full((problems, int(row.max()) + 1), -1)
+        training = (part[:, :, : self.n_train].flatten(1) for part in (row, numbers))
+        return places.scatter_(1, *training).to(self.x.device)
 
 
 def deal(

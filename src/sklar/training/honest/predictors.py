@@ -86,7 +86,7 @@ class FoldPredictors:
         self.learner.begin(n_steps)
         rates = RateSchedule(s.learning_rate, s.warm_up, floor=0.0 if decay_to_zero else 1.0)
         step = graphed(learn_and_judge, self.generator, self.team.is_alone)
-        for _ in (run or Run()).steps(n_steps, self.state, [(self.learner.optimiser, rates)]):
+        for _ in (run or Run()).steps(n_steps, self.state, [(self.learner.optimiser, rates)], rows=self.folds):
             step()
 
     def batch(self, n_first: int) -> tuple[Tensor, Tensor]:

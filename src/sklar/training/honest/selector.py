@@ -60,7 +60,7 @@ def train_selector(
 
     step = graphed(training.step, predictors.generator, predictors.team.is_alone)
     with training.noise_side, training.features_side, predictors.beside:
-        for k in (run or Run()).steps(n_steps, training.state, rates):
+        for k in (run or Run()).steps(n_steps, training.state, rates, rows=training.folds):
             training.sharpness.fill_(1 + (sharpest - 1) * min(1.0, 2 * k / n_steps))
             step()
     network = training.learner.average.requires_grad_(True)
