@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ def features_at(fitted: FittedModel, n: float, X: Any = None) -> float:
 
     Counted on the rows of X, or else as the path says.
     """
-    if not n >= 0:
+    if not isinstance(n, Real) or not n >= 0:
         raise ValueError(f"n must be a number of features from 0; got {n!r}")
     if fitted.priced is None:
         raise ValueError("this model knows one penalty; features_at needs a selector fitted with penalty='auto'")

@@ -57,6 +57,7 @@ def test_a_lazy_frame_is_collected():
     masks = model.select(table.lazy())
     assert isinstance(masks, pl.DataFrame)
     assert masks.equals(model.select(table))
+    assert model.explain(table.lazy().head(1)).to_dict() == model.explain(table.head(1)).to_dict()
     numbers = table.select("noise").lazy()
     assert len(quick(sklar.CopulaSelectorClassifier, penalty=0.01).fit(numbers, y).predict(numbers)) == 80
 
