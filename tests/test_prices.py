@@ -55,7 +55,7 @@ def test_mistakes(selector, data):
         features_at(selector.fitted_, -1)
     with pytest.raises(ValueError, match="number of features from 0; got 'few'"):
         features_at(selector.fitted_, "few")
-    with pytest.raises(ValueError, match="penalty must be a number from .* got 'auto'"):
+    with pytest.raises(ValueError, match=r"penalty must be a number from .* got 'auto'"):
         selector.select(data[0], penalty="auto")
     given = CopulaSelectorRegressor(penalty=0.01, max_epochs=2, random_state=0).fit(*data)
     with pytest.raises(ValueError, match="knows one penalty"):

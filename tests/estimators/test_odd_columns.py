@@ -43,7 +43,7 @@ def test_dates_have_a_season_a_weekday_and_an_hour(tmp_path):
 def test_names_of_rows_are_warned_about():
     X, y = messy(60)
     for ids, told in (
-        ([f"row {i}" for i in range(60)], "another text in every row"),
+        ([f"row {i}" for i in range(60)], "a different text in every row"),
         (range(60), "the number of the row"),
     ):
         with pytest.warns(UserWarning, match=f"column 'id' holds {told}, like an id"):

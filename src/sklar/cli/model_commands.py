@@ -11,6 +11,7 @@ from sklar.cli.config import config_option
 from sklar.cli.params import constructor_options
 from sklar.cli.shared import (
     AS_JSON,
+    FEATURES_AT,
     FEWER,
     MISSING_TARGET,
     PATH,
@@ -89,6 +90,7 @@ def _answers(name: str, text: str) -> click.Command:
     @click.argument("data", type=TABLE)
     @click.option("--out", required=True, type=PATH, help="Table to write (.csv, .tsv, .parquet, .arrow), or -.")
     @PENALTY
+    @FEATURES_AT
     @FEWER
     @SQL
     @csv_options
@@ -100,7 +102,7 @@ def _answers(name: str, text: str) -> click.Command:
         if as_json and out == "-":
             raise click.UsageError("--json and --out - both write to standard output.")
         rows = answer_file(name, model, data, out, **asked)
-        note(f"wrote {rows} rows to {out}")
+        note(f"wrote {rows} rows to {'standard output' if out == '-' else out}")
         if as_json:
             print_json({"n_rows": rows, "out": out})
 
@@ -113,7 +115,8 @@ select = _answers(
 
     \b
     sklar select model.sklar new.csv --out masks.csv
-    sklar select model.sklar new.csv --penalty 0.02 --out masks.csv""",
+    sklar select model.sklar new.csv --penalty 0.02 --out masks.csv
+    sklar select model.sklar new.csv --features-at 3 --out masks.csv""",
 )
 rank = _answers(
     "rank",
@@ -162,6 +165,7 @@ def audit(model: str, data: str, target: str | None, refits: int, as_json: bool,
 @click.argument("data", type=TABLE)
 @click.option("--row", required=True, type=int, help="Which row of DATA, from 0.")
 @PENALTY
+@FEATURES_AT
 @FEWER
 @SQL
 @csv_options

@@ -227,14 +227,24 @@ def _read_columns(
         validate_data(_checks(owner), table.native, y, skip_check_array=True)
     check_consistent_length(columns[0].values, y)
     for column in columns if known is None else ():
-        told = column.names_rows()
-        if told is not None:
-            warnings.warn(f"column {column.name!r} holds {told}, like an id: best left out", stacklevel=4)
+        doubt = _doubt_about(column)
+        if doubt is not None:
+            warnings.warn(f"column {column.name!r} holds {doubt}", stacklevel=4)
     categories, rows = learn_categories(columns, known)
     if pairs:
         return categories, check_array(rows, estimator=owner, **UNCHECKED), np.asarray(y)
     rows, y = check_X_y(rows, y, multi_output=_is_wide(y), estimator=owner, **UNCHECKED)
     return categories, rows, y
+
+
+def _doubt_about(column: Column) -> str | None:
+    """What a reader should know about a column that can be read, but hardly as it was meant; None: nothing."""
+    date, looks_like = column.odd_date(), column.names_rows()
+    if date is not None:
+        return f"dates such as {date!r}, read as text: write them as ISO 8601 does (2024-12-31) to have them as dates"
+    if looks_like is not None:
+        return f"{looks_like}, like an id: leave it out (forbidden=[{column.name!r}], or --ignore {column.name})"
+    return None
 
 
 def _is_wide(y: Any) -> bool:
