@@ -116,8 +116,9 @@ def _model(fitted: FittedModel) -> dict[str, Any]:
 
 def _as_classes(target: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
     """A target of numbers that equal the classes, such as 1.0 and 1, spelled as the classes are."""
-    numbers = classes is not None and classes.dtype.kind in "biuf" and target.dtype.kind in "biuf"
-    return target.astype(classes.dtype) if numbers and np.isin(target, classes).all() else target
+    if classes is None or classes.dtype.kind not in "biuf" or target.dtype.kind not in "biuf":
+        return target
+    return target.astype(classes.dtype) if np.isin(target, classes).all() else target
 
 
 def _groups(target: np.ndarray, classes: np.ndarray | None) -> tuple[list[str], np.ndarray]:
