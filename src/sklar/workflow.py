@@ -169,13 +169,17 @@ def report_file(
     target: str | None,
     out: str,
     *,
+    n_refits: int = 0,
     missing_target: str = "drop",
     sql: str | None = None,
     csv: CsvFormat | None = None,
     echo: Callable[[str], object] = print,
     **params: Any,
 ) -> Path:
-    """Write the page about a saved model on a table on disk; the parameters are those of an estimator's `report`."""
+    """Write the page about a saved model on a table on disk; the parameters are those of an estimator's `report`.
+
+    With `n_refits` its audit trains so many models anew, and the page says how far their selections agree.
+    """
     from sklar.report.explorer import write_report
 
     _require_file(out, "a page")
@@ -183,6 +187,11 @@ def report_file(
     estimator, table, X = _model_and_table(model, data, sql, csv)
     fitted = estimator.fitted_
     judged = _known_target(fitted, table, target, missing_target, echo)
+    if n_refits:
+        if not params.get("audit", True):
+            raise TableError("--refits is a part of the audit, which --no-audit leaves out")
+        echo(f"report: auditing with predictors of its own, and {n_refits} refits ...")
+        params["audit"] = estimator.audit(judged.of(X), judged.y, n_refits=n_refits)
     params = {**params, "title": params.get("title") or f"What decides {target or fitted.target.names[0]}"}
     return write_report(fitted, judged.of(X), judged.y, out, progress=echo, **params)
 

@@ -225,3 +225,11 @@ def test_a_sign_that_may_mean_missing_is_asked_about(folder, tmp_path):
     result = fit(*words, "--missing", "?", quiet=False)
     assert "category of its own" not in result.stderr
     assert "10 of 60 rows have no value of 'y'" in result.stderr
+
+
+def test_a_page_with_refits(folder, tmp_path):
+    words = ("report", folder / "selector.sklar", folder / "good.csv", "--out", tmp_path / "page.html", "--refits", 1)
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "Same after a refit" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert_one_line_error(run(*words, "--no-audit"), "--refits is a part of the audit")

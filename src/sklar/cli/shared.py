@@ -75,7 +75,7 @@ def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(csv=CsvFormat(sep, missing, not no_header, decimal, encoding), **params)
 
     for option in (
-        click.option("--encoding", type=Encoding(), default="utf-8", show_default=True, help="Of a CSV's letters."),
+        click.option("--encoding", type=Encoding(), default="utf-8", show_default=True, help="Encoding of a CSV."),
         click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a CSV; default: read off it."),
         click.option("--no-header", is_flag=True, help="A CSV without names: columns are x0, x1, ..."),
         click.option("--missing", multiple=True, help="Cell of a CSV that is a missing value ('?'); may be repeated."),

@@ -40,6 +40,14 @@ def priced():
 
 
 @pytest.fixture(scope="session")
+def graded():
+    """Seven classes, whose columns are wider than a phone."""
+    X, value = toy_rows(140)
+    y = np.digitize(value, np.quantile(value, np.linspace(0, 1, 8)[1:-1])) + 3
+    return quick(CopulaSelectorClassifier, penalty=0.001).fit(X, y), X, y
+
+
+@pytest.fixture(scope="session")
 def wide():
     """Every row gets one of 25 features."""
     X = np.random.default_rng(0).standard_normal((60, 25))

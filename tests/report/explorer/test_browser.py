@@ -33,12 +33,13 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def pages(classified, ranked, priced, wide, tmp_path_factory):
+def pages(classified, ranked, priced, wide, graded, tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     return {
         "classified": classified[0].report(*classified[1:], folder / "classified.html", audit=False),
         "ranked": ranked[0].report(*ranked[1:], folder / "ranked.html", audit=False),
         "priced": priced[0].report(*priced[1:], folder / "priced.html", audit=False),
+        "graded": graded[0].report(*graded[1:], folder / "graded.html", audit=False),
         "wide": wide[0].report(*wide[1:], folder / "wide.html", audit=False),
     }
 
@@ -380,3 +381,13 @@ def test_one_feature_is_one_of_several_features(browser, pages):
     reader = Reader(browser, pages["wide"])
     reader.click(f"{ROWS}:nth-child(1) th")
     assert "from 1 of 25 features." in reader.text(CARD)
+
+
+def test_names_stay_where_shares_of_many_classes_are_scrolled_to(browser, pages):
+    reader = Reader(browser, pages["graded"], 390)
+    table = "document.querySelector('#features .scroll')"
+    assert reader.run(f"{table}.scrollWidth > {table}.clientWidth + 50")
+    assert "gradient" in reader.run(f"getComputedStyle({table}).backgroundImage")
+    reader.run(f"{table}.scrollLeft = 1000")
+    name = reader.run("document.querySelector('#feature-table tbody th').getBoundingClientRect().left")
+    assert name >= reader.run(f"{table}.getBoundingClientRect().left")

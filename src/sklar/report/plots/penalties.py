@@ -37,7 +37,7 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     path = estimator.path if is_model else estimator.path_
     penalty = estimator.penalty if is_model else estimator.penalty_
     if "loss" not in path:
-        raise ValueError("there is no path: the penalty was given, or too few rows were kept aside to choose one")
+        raise ValueError("there is no path: the penalty was given, or too few rows were held out to choose one")
     ax = axes_or_new(ax, 6, 3.8)
     sizes, values, errors, name = _curve(path)
     labels = [f"{value:g}" for value in sizes] if "k" in path else [f"{value:.2g}" for value in path["penalty"]]
