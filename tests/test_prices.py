@@ -1,6 +1,7 @@
 """Which price gives so many features."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -40,6 +41,20 @@ def test_features_at_counts_on_rows(selector, data, n):
     penalty = features_at(selector.fitted_, n, X)
     more, fewer = (selector.select(X, penalty=p).sum(1).mean() for p in (penalty / 1.001, penalty * 1.001))
     assert fewer <= n <= more
+
+
+@pytest.mark.parametrize(("n", "expected"), [(12, 0.002), (9, 0.002), (4, 0.01)])
+def test_the_penalty_of_fit_is_the_answer_where_it_comes_nearest(n, expected):
+    """Of 12 features at the penalty of fit and 5 to 4 at others; `features_at(12)` used to give the 5."""
+
+    class Fitted(SimpleNamespace):
+        def at(self, penalty):
+            n_features = 12 if np.isclose(penalty, self.penalty, rtol=1e-5, atol=0) else 5 if penalty < 0.002 else 4
+            return SimpleNamespace(masks=lambda rows: np.arange(25) < np.full((len(rows), 1), n_features))
+
+    path = {"penalty": [0.001, 0.01], "mean_features": [5.0, 4.0]}
+    fitted = Fitted(penalty=0.002, path=path, priced=object(), read=np.asarray)
+    assert features_at(fitted, n, np.zeros((3, 25))) == pytest.approx(expected)
 
 
 def test_features_at_follows_the_path_without_rows(selector):
