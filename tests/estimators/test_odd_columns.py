@@ -74,3 +74,15 @@ def test_a_dict_is_a_row():
         model.explain({"age": 3})
     with pytest.raises(ValueError, match="explain takes one row; column 'colour' has 2"):
         model.explain({**row, "colour": ["red", "blue"]})
+
+
+def test_a_constant_column_is_never_selected():
+    """It was selected in every row of this table: what gates gain by it is 0 but for noise."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(18, 80, 200), "town": rng.choice(["a", "b", "c"], 200), "const": 1.0})
+    y = (X["age"] > 45) ^ (X["town"] == "c")
+    for penalty in ("auto", 0.0):
+        model = sklar.CopulaSelectorClassifier(penalty=penalty, max_epochs=20, random_state=0).fit(X, y)
+        masks = model.select(X.assign(const=range(200)))
+        assert not masks["const"].any()
+        assert masks["age"].mean() > 0.5
