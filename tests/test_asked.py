@@ -24,7 +24,11 @@ def test_the_network_is_told_how_far_the_penalty_is_from_that_of_fit():
 
 @pytest.mark.parametrize(
     ("priced", "penalty", "message"),
-    [(None, 0.05, "this model knows one penalty"), (network("priced"), 0.2, "between 0.01 and 0.1")],
+    [
+        (None, 0.05, "this model knows one penalty"),
+        (network("priced"), 0.2, "from 0.01 to 0.1"),
+        (network("priced"), "auto", "a number from 0.01 to 0.1"),
+    ],
 )
 def test_other_penalties_are_refused(priced, penalty, message):
     with pytest.raises(ValueError, match=message):

@@ -10,6 +10,8 @@ from sklar.selection_scores import selection_scores
 from tests.helpers import quick, toy_rows
 
 NUMBERS = {"mean_features": 1.0, "union_features": 2, "noise_agreement": 90.0, "refit_agreement": None, "n_rows": 1500}
+SCORES = ("own", "evalx", "expected", "everything", "union", "mask", "guess")
+SCORES = (*(f"{name}_score" for name in SCORES), "score_error", "excess", "excess_error", "constant_excess")
 
 
 def rows(n=1500, seed=0):
@@ -46,6 +48,21 @@ def test_selecting_what_decides_passes():
     assert report.mask_score == report.guess_score  # equal masks say nothing
     assert "passes" in str(report)
     assert report.to_dict()["leaks"] is False
+
+
+@pytest.mark.parametrize(("n", "can_tell"), [(3, False), (99, False), (100, True)])
+def test_few_rows_cannot_pass(n, can_tell):
+    scores = dict.fromkeys(SCORES, 50.0) | {
+        "own_score": 60.0,
+        "excess": 0.0,
+        "excess_error": 0.1,
+        "constant_excess": 0.0,
+    }
+    report = AuditReport("accuracy", **scores, **NUMBERS | {"n_rows": n})
+    assert not report.leaks
+    assert report.to_dict()["can_tell"] is report.can_tell is can_tell
+    assert ("passes" in str(report)) is can_tell
+    assert ("cannot tell: fewer than 100 rows" in str(report)) is not can_tell
 
 
 @pytest.mark.parametrize("n_refits", [0, 1])

@@ -63,3 +63,5 @@ def test_one_class_can_be_asked_for():
 def test_effects_read_as_points_or_units():
     assert show_effect(-0.5, "risk") == "-0.5 log hazard"
     assert show_effect(2.0, "counts") == "+2"
+    assert show_effect(-15234.0, "values") == "-15230"  # no exponent, as predictions have none
+    assert show_effect([-1e-5, 0.0], "labels") == "0.0, 0.0 points"  # and no sign of nothing

@@ -33,6 +33,7 @@ CHAIN = [
     "effects",
     "rules",
     "stability",
+    "summary",
     "audit",
     "explain",
     "acquire",

@@ -1,6 +1,7 @@
 """Which price gives so many features."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -42,6 +43,20 @@ def test_features_at_counts_on_rows(selector, data, n):
     assert fewer <= n <= more
 
 
+@pytest.mark.parametrize(("n", "expected"), [(12, 0.002), (9, 0.002), (4, 0.01)])
+def test_the_penalty_of_fit_is_the_answer_where_it_comes_nearest(n, expected):
+    """Of 12 features at the penalty of fit and 5 to 4 at others; `features_at(12)` used to give the 5."""
+
+    class Fitted(SimpleNamespace):
+        def at(self, penalty):
+            n_features = 12 if np.isclose(penalty, self.penalty, rtol=1e-5, atol=0) else 5 if penalty < 0.002 else 4
+            return SimpleNamespace(masks=lambda rows: np.arange(25) < np.full((len(rows), 1), n_features))
+
+    path = {"penalty": [0.001, 0.01], "mean_features": [5.0, 4.0]}
+    fitted = Fitted(penalty=0.002, path=path, priced=object(), read=np.asarray)
+    assert features_at(fitted, n, np.zeros((3, 25))) == pytest.approx(expected)
+
+
 def test_features_at_follows_the_path_without_rows(selector):
     path = selector.path_
     middle = (path["mean_features"][0] + path["mean_features"][-1]) / 2
@@ -53,6 +68,10 @@ def test_features_at_follows_the_path_without_rows(selector):
 def test_mistakes(selector, data):
     with pytest.raises(ValueError, match="number of features from 0"):
         features_at(selector.fitted_, -1)
+    with pytest.raises(ValueError, match="number of features from 0; got 'few'"):
+        features_at(selector.fitted_, "few")
+    with pytest.raises(ValueError, match=r"penalty must be a number from .* got 'auto'"):
+        selector.select(data[0], penalty="auto")
     given = CopulaSelectorRegressor(penalty=0.01, max_epochs=2, random_state=0).fit(*data)
     with pytest.raises(ValueError, match="knows one penalty"):
         given.features_at(2)

@@ -39,6 +39,18 @@ def test_a_switch_is_found(rows):
     assert str(low).startswith(f"{condition}: ")
 
 
+def test_a_threshold_is_rounded_no_further_than_the_values_allow(rows):
+    rows[:, 2] = np.random.default_rng(1).integers(1980, 2011, 500)
+    model = Switch(lambda x: np.column_stack([x[:, 2] > 1995, x[:, 2] <= 1995, np.zeros(len(x), dtype=bool)]))
+    assert {condition for rule in rules(model, rows) for condition in rule.conditions} == {"c <= 1995.5", "c > 1995.5"}
+    rows[:, 2] *= 1000
+    model = Switch(lambda x: np.column_stack([x[:, 2] > 1.9955e6, x[:, 2] <= 1.9955e6, np.zeros(len(x), dtype=bool)]))
+    assert {condition for rule in rules(model, rows) for condition in rule.conditions} == {
+        "c <= 1995500",
+        "c > 1995500",
+    }
+
+
 def test_one_mask_for_all_is_one_rule(rows):
     (rule,) = rules(Switch(lambda x: np.tile([True, False, False], (len(x), 1))), rows)
     assert (rule.conditions, rule.features, rule.share, rule.agreement) == ((), ("a",), 1.0, 1.0)

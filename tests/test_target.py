@@ -68,3 +68,11 @@ def test_labels_are_zero_or_one():
 def test_one_class_is_refused_in_plain_values():
     with pytest.raises(ValueError, match=r"at least 2 classes; got 1 class: 3$"):
         encode_classes(np.array([3, 3]), None, None)
+
+
+def test_several_columns_that_are_no_labels_are_refused_in_plain_words():
+    with pytest.raises(
+        ValueError, match=r"several columns must hold labels, all of them 0 or 1, or be numbers"
+    ) as error:
+        encode_classes(np.array([["a", "1"], ["b", "2"], ["a", "3"]]), None, None)
+    assert "multioutput" not in str(error.value)

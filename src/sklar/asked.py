@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 
 import numpy as np
 
 from sklar.model.selection import GateModel
 from sklar.training.penalty_path import PenaltyPath
+
+
+def is_close(penalty: float, fitted: float) -> bool:
+    """Whether a penalty is that of fit, but for rounding."""
+    return isinstance(penalty, Real) and bool(np.isclose(float(penalty), fitted, rtol=1e-5, atol=0))
 
 
 def at_penalty(priced: GateModel | None, path: PenaltyPath, fitted: float, penalty: float) -> GateModel:
@@ -18,10 +23,10 @@ def at_penalty(priced: GateModel | None, path: PenaltyPath, fitted: float, penal
             "at others"
         )
     low, high = min(path["penalty"]), max(path["penalty"])
-    if not low * (1 - 1e-6) <= penalty <= high * (1 + 1e-6):
+    if not isinstance(penalty, Real) or not low * (1 - 1e-6) <= penalty <= high * (1 + 1e-6):
         raise ValueError(
-            f"penalty must be between {low:.3g} and {high:.3g}, for which the model was trained; got {penalty:g}; "
-            "another fit may be given it"
+            f"penalty must be a number from {low:.3g} to {high:.3g}, the range that this model was trained for; got "
+            f"{penalty!r}; to use another one, give it to a new fit"
         )
     return priced.at_penalty(float(np.log(penalty / fitted)))
 

@@ -31,6 +31,8 @@ SIGNIFICANT = 2.0
 # The excess counts from here on (nats), and from so many standard errors; docs/method.md has false alarms and power.
 TOLERATED_EXCESS = 0.02
 SIGNIFICANT_EXCESS = 3.0
+# Of fewer rows a gap of 30 points and more would be tolerated: nothing found says nothing.
+LEAST_ROWS = 100
 NOISE = 0.05  # of the input, in standard deviations
 MOST_REFIT_ROWS = 5_000  # and fewer rows take fewer steps
 
@@ -89,6 +91,11 @@ class AuditReport:
         return self.encodes or self.persuades
 
     @property
+    def can_tell(self) -> bool:
+        """Whether there are enough rows for a leak to be seen, if there were one."""
+        return self.n_rows >= LEAST_ROWS
+
+    @property
     def verdict(self) -> str:
         """What was found, in a sentence."""
         if self.encodes:
@@ -98,12 +105,12 @@ class AuditReport:
                 f"PERSUADES: the choice tells more than the values shown: {self.score_name} {self.evalx_score:.1f}, of "
                 f"which the values support {self.expected_score:.1f}"
             )
-        return "passes: no sign of a leak"
+        return "passes: no sign of a leak" if self.can_tell else f"cannot tell: fewer than {LEAST_ROWS} rows"
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, and the verdict."""
         found = {"gap": self.gap, "encodes": self.encodes, "persuades": self.persuades, "leaks": self.leaks}
-        return {**asdict(self), **found, "verdict": self.verdict}
+        return {**asdict(self), **found, "can_tell": self.can_tell, "verdict": self.verdict}
 
     def __str__(self) -> str:
         """A page a person can read."""

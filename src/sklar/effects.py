@@ -18,6 +18,7 @@ from torch import Tensor
 
 from sklar.fitted import FittedModel
 from sklar.model.selection import GateModel
+from sklar.table.cells import show_value
 
 
 class Effects(NamedTuple):
@@ -85,11 +86,16 @@ def show_effect(effect: Any, kind: str) -> str:
 
     Examples
     --------
-    >>> show_effect(0.123, "classes"), show_effect(-3.14159, "values"), show_effect([0.2, -0.01], "labels")
-    ('+12.3 points', '-3.142', '+20.0, -1.0 points')
+    >>> show_effect(0.123, "classes"), show_effect(-31415.9, "values"), show_effect([0.2, -0.0001], "labels")
+    ('+12.3 points', '-31420', '+20.0, 0.0 points')
     """
     several = effect if isinstance(effect, list | tuple) else [effect]
     if kind in ("classes", "labels"):
-        return ", ".join(f"{100 * one:+.1f}" for one in several) + " points"
-    shown = ", ".join(f"{one:+.4g}" for one in several)
+        return ", ".join(_signed(one, f"{100 * abs(one):.1f}") for one in several) + " points"
+    shown = ", ".join(_signed(one, show_value(float(abs(one)))) for one in several)
     return f"{shown} log hazard" if kind == "risk" else shown
+
+
+def _signed(value: float, shown: str) -> str:
+    """Its size as it is shown, with the sign; none where that is 0."""
+    return shown if float(shown) == 0 else f"{'-' if value < 0 else '+'}{shown}"

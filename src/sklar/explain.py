@@ -16,7 +16,7 @@ import numpy as np
 
 from sklar.effects import effects, show_effect
 from sklar.fitted import FittedModel
-from sklar.table.adapter import adapt
+from sklar.table.adapter import adapt, collected
 from sklar.table.cells import plain, show_value
 from sklar.table.sparse import dense
 
@@ -257,6 +257,7 @@ def one_row(fitted: FittedModel, row: Any) -> Any:
         return row[known] if fitted.schema.labels == "text" and set(known) <= set(row.columns) else row
     if isinstance(row, dict):
         return _columns_of_one(fitted, row)
+    row = collected(row)
     table = _as_array(row) if isinstance(row, list | tuple) or not hasattr(row, "shape") else row
     if len(table.shape) == 1:
         table = np.asarray(table)[np.newaxis]

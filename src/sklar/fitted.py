@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sklar.asked import at_penalty, told_k
+from sklar.asked import at_penalty, is_close, told_k
 from sklar.interchange import Interchangeable, interchangeable_groups
 from sklar.model.few_rows import MOST_ROWS, FewRows
 from sklar.model.honest_model import HonestModel
@@ -87,7 +87,7 @@ class FittedModel:
             raise ValueError("a ranker has no penalty; k says how many features a row gets")
         if k is not None and self.k is None:
             raise ValueError("a selector has no k; penalty says what a feature costs, and features_at(n) which gives n")
-        if penalty is not None and not np.isclose(penalty, self.penalty, rtol=1e-5, atol=0):
+        if penalty is not None and not is_close(penalty, self.penalty):
             network = at_penalty(self.priced, self.path, self.penalty, penalty)
             return replace(self, network=network, penalty=float(penalty))
         if k is not None and k != self.k:

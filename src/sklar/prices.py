@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ HALVINGS = 20  # of the interval of log-penalties
 def features_at(fitted: FittedModel, n: float, X: Any = None) -> float:
     """The penalty that gives about n features per row; the nearest end of the path where none does.
 
-    Counted on the rows of X, or else as the path says.
+    Counted on the rows of X, or else as the path says. On rows of X the penalty of fit, which the fit itself answers
+    and not the selector for other penalties, is the answer where it comes nearest to n.
     """
-    if not n >= 0:
+    if not isinstance(n, Real) or not n >= 0:
         raise ValueError(f"n must be a number of features from 0; got {n!r}")
     if fitted.priced is None:
         raise ValueError("this model knows one penalty; features_at needs a selector fitted with penalty='auto'")
@@ -33,7 +35,9 @@ def features_at(fitted: FittedModel, n: float, X: Any = None) -> float:
     def size(log_penalty: float) -> float:
         return float(fitted.at(penalty=float(np.exp(log_penalty))).masks(rows).sum() / rows.shape[0])
 
-    return _within(fitted, _crossing(size, float(log_penalties[0]), float(log_penalties[-1]), n))
+    found = _within(fitted, _crossing(size, float(log_penalties[0]), float(log_penalties[-1]), n))
+    is_nearer = abs(size(float(np.log(fitted.penalty))) - n) < abs(size(float(np.log(found))) - n)
+    return float(fitted.penalty) if is_nearer else found
 
 
 def _within(fitted: FittedModel, log_penalty: float) -> float:

@@ -19,6 +19,7 @@ from sklar.table.sparse import dense
 MOST_CATEGORIES = 20  # of a column, that a rule may name: the most frequent
 LEAST_SHARE = 0.02  # of the rows, that a rule is about
 LEAST_GAIN = 0.03  # of the masks' variance, that a split must explain
+MOST_MOVED = 0.002  # of the rows, that a rounded threshold may misplace
 MOST_ROWS = 20_000  # that the tree is grown from, evenly spread
 
 
@@ -58,7 +59,16 @@ class _Question(NamedTuple):
     above: str
 
     def condition(self, threshold: float, is_above: bool) -> str:
-        return (self.above if is_above else self.below).format(f"{threshold:.3g}")
+        return (self.above if is_above else self.below).format(self.rounded(threshold))
+
+    def rounded(self, threshold: float) -> str:
+        """A threshold with as few digits, three or more, as leave next to no row on the other side of it."""
+        below = self.values <= threshold
+        for digits in range(3, 17):
+            short = float(f"{threshold:.{digits}g}")
+            if np.mean((self.values <= short) != below) <= MOST_MOVED:
+                break
+        return np.format_float_positional(short, trim="-") if 1e-4 <= abs(short) < 1e7 else f"{short:g}"
 
 
 def rules(fitted: FittedModel, rows: Any, max_depth: int = 3) -> Rules:

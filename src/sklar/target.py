@@ -95,7 +95,7 @@ def encode_classes(y: np.ndarray, class_weight: Any, weight: np.ndarray | None) 
 
 def _encode_labels(y: np.ndarray, class_weight: Any, weight: np.ndarray | None) -> EncodedTarget:
     if type_of_target(y) != "multilabel-indicator":
-        raise ValueError(f"a y of several columns must hold labels, 0 or 1; got {type_of_target(y)}")
+        raise ValueError("a y of several columns must hold labels, all of them 0 or 1, or be numbers for a regressor")
     if class_weight is not None:
         raise ValueError("class_weight is for one class per row; y has several labels")
     return EncodedTarget(Target("labels", np.arange(y.shape[1])), *_looked_up(LabelsTask, y), weight)

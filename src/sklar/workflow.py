@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sklar.scale.disk import Asked, Learned, some_rows, streamed, to_learn
+from sklar.prices import features_at as penalty_at
+from sklar.scale.disk import Asked, some_rows, streamed, to_learn
+from sklar.summary import fit_summary, summary_lines
 from sklar.table.csv_files import STANDARD
 from sklar.table.csv_format import CsvFormat, TableError
 from sklar.table.files import Table, require_format, require_writable
@@ -69,11 +71,12 @@ def fit_file(
         raise TableError(f"{data}: the target {said} is text, which --task regression cannot use")
     estimator = _estimator_class(task, ranker="k" in params)(**params).fit(**learned.words, checkpoint=checkpoint)
     estimator.fitted_ = estimator.fitted_.read_from(targets, csv.missing if csv else ())
-    summary = {**_summary(estimator.fitted_, learned), "n_rows_without_target": learned.n_left_out}
-    _summarise(summary, echo)
+    summary = fit_summary(estimator.fitted_, learned.shown(), learned.n_rows)
+    for line in summary_lines(estimator.fitted_, summary):
+        echo(line)
     estimator.save(out)
     echo(f"wrote {out}")
-    tell({**summary, "out": str(out)})
+    tell({**summary, "n_rows_without_target": learned.n_left_out, "out": str(out)})
     return estimator
 
 
@@ -86,15 +89,17 @@ def answer_file(
     csv: CsvFormat | None = None,
     penalty: float | None = None,
     k: int | None = None,
+    features_at: float | None = None,
 ) -> int:
     """Write what a saved model says about a table on disk: "select", "rank" or "predict". Returns the rows.
 
     "-" as `data` is standard input, as `out` standard output. `penalty` and `k` ask the model at another price, or for
-    fewer features, than it was fitted with.
+    fewer features, than it was fitted with; `features_at` at the price that gives about so many features per row.
     """
     require_format(out)
     source = streamed(data) if sql is None else None
-    fitted = _load(model).fitted_.at(penalty, k)
+    fitted = _load(model).fitted_
+    fitted = fitted.at(_penalty(fitted, penalty, features_at), k)
     read = [] if source is not None else [_model_and_table(model, data, sql, csv)[2]]
     require_writable(out, data, model)
     if what == "rank" and fitted.k is None:
@@ -142,13 +147,16 @@ def explain_file(
     csv: CsvFormat | None = None,
     penalty: float | None = None,
     k: int | None = None,
+    features_at: float | None = None,
 ) -> Explanation:
-    """What a saved model says about one row of a table on disk; rows count from 0."""
+    """What a saved model says about one row of a table on disk; rows count from 0. The rest is as in `answer_file`."""
     source = streamed(data) if sql is None else None
     if source is not None:
         estimator = _load(model)
+        penalty = _penalty(estimator.fitted_, penalty, features_at)
         return estimator.explain(source.row(row, estimator.fitted_.schema.names), penalty=penalty, k=k)
     estimator, table, X = _model_and_table(model, data, sql, csv)
+    penalty = _penalty(estimator.fitted_, penalty, features_at)
     if not 0 <= row < table.n_rows:
         raise TableError(f"{table.source} has rows 0 to {table.n_rows - 1}; there is no row {row}")
     one = {name: values[row : row + 1] for name, values in X.items()}
@@ -161,13 +169,17 @@ def report_file(
     target: str | None,
     out: str,
     *,
+    n_refits: int = 0,
     missing_target: str = "drop",
     sql: str | None = None,
     csv: CsvFormat | None = None,
     echo: Callable[[str], object] = print,
     **params: Any,
 ) -> Path:
-    """Write the page about a saved model on a table on disk; the parameters are those of an estimator's `report`."""
+    """Write the page about a saved model on a table on disk; the parameters are those of an estimator's `report`.
+
+    With `n_refits` its audit trains so many models anew, and the page says how far their selections agree.
+    """
     from sklar.report.explorer import write_report
 
     _require_file(out, "a page")
@@ -175,6 +187,11 @@ def report_file(
     estimator, table, X = _model_and_table(model, data, sql, csv)
     fitted = estimator.fitted_
     judged = _known_target(fitted, table, target, missing_target, echo)
+    if n_refits:
+        if not params.get("audit", True):
+            raise TableError("--refits is a part of the audit, which --no-audit leaves out")
+        echo(f"report: auditing with predictors of its own, and {n_refits} refits ...")
+        params["audit"] = estimator.audit(judged.of(X), judged.y, n_refits=n_refits)
     params = {**params, "title": params.get("title") or f"What decides {target or fitted.target.names[0]}"}
     return write_report(fitted, judged.of(X), judged.y, out, progress=echo, **params)
 
@@ -225,6 +242,17 @@ def _predict(fitted: FittedModel, X: dict[str, np.ndarray]) -> dict[str, np.ndar
 _ANSWERS = {"select": _select, "rank": _rank, "predict": _predict}
 
 
+def _penalty(fitted: FittedModel, penalty: float | None, n: float | None) -> float | None:
+    """The penalty that is asked at: given, or the one that gives about n features per row; None is that of fit."""
+    if n is None:
+        return penalty
+    if penalty is not None:
+        raise ValueError("--penalty and --features-at both say what a feature costs; give one of them")
+    if fitted.k is not None:
+        raise ValueError("--features-at is for selectors; --k says how many features a ranker gives")
+    return penalty_at(fitted, n)
+
+
 def _estimator_class(task: str, ranker: bool) -> Any:
     import sklar
 
@@ -269,26 +297,3 @@ def _known_target(
         known = ", ".join(map(str, classes[:10]))
         raise TableError(f"{table.source}: the target {said} holds none of the model's classes ({known})")
     return judged
-
-
-def _summary(fitted: FittedModel, learned: Learned) -> dict[str, Any]:
-    """What a fit found, as plain values; shares are of the rows, in percent."""
-    selected, names = fitted.masks(fitted.read(learned.shown())), fitted.schema.names
-    shares = 100 * selected.mean(axis=0)
-    return {
-        "model": fitted.name,
-        "n_rows": learned.n_rows,
-        "n_features": len(names),
-        "penalty": float(fitted.penalty),
-        "path": fitted.path,
-        "mean_features": float(selected.sum(axis=1).mean()),
-        "selected": {names[j]: float(shares[j]) for j in np.argsort(-shares) if shares[j] > 0},
-    }
-
-
-def _summarise(summary: dict[str, Any], echo: Callable[[str], object]) -> None:
-    top = [f"{name} {share:.0f}%" for name, share in list(summary["selected"].items())[:8]]
-    echo(f"fitted {summary['model']} on {summary['n_rows']} rows x {summary['n_features']} features")
-    if "penalty" in summary["path"]:
-        echo(f"penalty {summary['penalty']:.3g}, chosen from {len(summary['path']['penalty'])}")
-    echo(f"{summary['mean_features']:.1f} features per row; most often {', '.join(top) or 'none'}")

@@ -164,3 +164,72 @@ def test_boosted_trees_predict_if_asked_for(folder, tmp_path):
     assert run("fit", folder / "good.csv", *words, "--predictor", "trees").exit_code == 0
     assert sklar.load(out).fitted_.predictor.name == "boosted trees"
     assert_one_line_error(run("fit", folder / "good.csv", *words, "--predictor", "forest"), "predictor")
+
+
+@pytest.fixture(scope="module")
+def asked_at(folder):
+    """A selector that knows other penalties than its own."""
+    out = folder / "auto.sklar"
+    assert fit(folder / "good.csv", "y", out, "--objective", "honest", "--penalty", "auto").exit_code == 0
+    return out
+
+
+def test_so_many_features_as_are_asked_for(folder, tmp_path, asked_at):
+    penalty = sklar.load(asked_at).features_at(1)
+    for command, *words in (
+        ("select", "--out", tmp_path / "a"),
+        ("predict", "--out", tmp_path / "a"),
+        ("explain", "--row", 3),
+    ):
+        answers = []
+        for word in (("--features-at", 1), ("--penalty", penalty)):
+            words = [f"{value}.csv" if value == tmp_path / "a" else value for value in words]
+            result = run(command, asked_at, folder / "good.csv", *words, *word)
+            assert result.exit_code == 0, result.output
+            answers.append(result.stdout if command == "explain" else (tmp_path / "a.csv").read_text())
+        assert answers[0] == answers[1]
+
+
+def test_features_at_is_one_way_to_ask_a_selector(folder, asked_at):
+    words = (folder / "good.csv", "--out", "-", "--features-at", 1)
+    assert_one_line_error(run("select", folder / "ranker.sklar", *words), "--features-at is for selectors; --k says")
+    assert_one_line_error(run("select", asked_at, *words, "--penalty", "0.1"), "give one of them")
+    assert_one_line_error(run("select", folder / "selector.sklar", *words), "this model knows one penalty")
+
+
+def test_standard_output_is_called_so(folder):
+    result = run("select", folder / "selector.sklar", folder / "good.csv", "--out", "-")
+    assert result.stderr == "wrote 60 rows to standard output\n"
+
+
+@pytest.mark.filterwarnings("always::UserWarning")
+def test_a_warning_is_said_once(folder, tmp_path):
+    """`report` reads its rows for the audit and again for the page."""
+    frame = pd.read_csv(folder / "good.csv").assign(kind=["u", "v"] * 30)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert fit(tmp_path / "t.csv", "y", tmp_path / "m.sklar", "--penalty", "0.01").exit_code == 0
+    frame.assign(kind="new").to_csv(tmp_path / "new.csv", index=False)
+    result = run("report", tmp_path / "m.sklar", tmp_path / "new.csv", "--out", tmp_path / "page.html")
+    assert result.exit_code == 0, result.output
+    assert result.stderr.count("warning: column 'kind': 100% of the rows") == 1
+
+
+@pytest.mark.filterwarnings("always::UserWarning")
+def test_a_sign_that_may_mean_missing_is_asked_about(folder, tmp_path):
+    frame = pd.read_csv(folder / "good.csv").assign(kind=["u", "?"] * 30)
+    frame.loc[:9, "y"] = "?"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    words = (tmp_path / "t.csv", "y", tmp_path / "m.sklar", "--penalty", "0.01")
+    asks = "warning: '?' is a category of its own in 'y', 'kind'; say --missing '?' if it means that a value is missing"
+    assert asks in fit(*words).stderr
+    result = fit(*words, "--missing", "?", quiet=False)
+    assert "category of its own" not in result.stderr
+    assert "10 of 60 rows have no value of 'y'" in result.stderr
+
+
+def test_a_page_with_refits(folder, tmp_path):
+    words = ("report", folder / "selector.sklar", folder / "good.csv", "--out", tmp_path / "page.html", "--refits", 1)
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    assert "Same after a refit" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert_one_line_error(run(*words, "--no-audit"), "--refits is a part of the audit")

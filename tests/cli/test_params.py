@@ -38,3 +38,9 @@ def test_help_has_an_example(command, flag):
 
 def test_the_version():
     assert run("--version").stdout.strip().endswith(sklar.__version__)
+
+
+def test_the_list_of_commands_cuts_no_line_off():
+    listed = run("--help").output.split("Commands:")[1].strip().splitlines()
+    assert [line.split()[0] for line in listed] == COMMANDS
+    assert not any(line.endswith("...") for line in listed)

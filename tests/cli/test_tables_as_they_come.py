@@ -152,7 +152,7 @@ def autos():
         "make": holes(words("audi", "bmw"), 0.5, rows=slice(N, None)),
         "price": price,
     }
-    says = ["column 'name' holds another text in every row, like an id"]
+    says = ["column 'name' holds a different text in every row, like an id"]
     return Like(columns, "price", words=("--missing", "?"), fit_words=("--task", "regression"), says=says)
 
 

@@ -43,7 +43,7 @@ def test_dates_have_a_season_a_weekday_and_an_hour(tmp_path):
 def test_names_of_rows_are_warned_about():
     X, y = messy(60)
     for ids, told in (
-        ([f"row {i}" for i in range(60)], "another text in every row"),
+        ([f"row {i}" for i in range(60)], "a different text in every row"),
         (range(60), "the number of the row"),
     ):
         with pytest.warns(UserWarning, match=f"column 'id' holds {told}, like an id"):
@@ -57,6 +57,7 @@ def test_a_lazy_frame_is_collected():
     masks = model.select(table.lazy())
     assert isinstance(masks, pl.DataFrame)
     assert masks.equals(model.select(table))
+    assert model.explain(table.lazy().head(1)).to_dict() == model.explain(table.head(1)).to_dict()
     numbers = table.select("noise").lazy()
     assert len(quick(sklar.CopulaSelectorClassifier, penalty=0.01).fit(numbers, y).predict(numbers)) == 80
 
@@ -73,3 +74,15 @@ def test_a_dict_is_a_row():
         model.explain({"age": 3})
     with pytest.raises(ValueError, match="explain takes one row; column 'colour' has 2"):
         model.explain({**row, "colour": ["red", "blue"]})
+
+
+def test_a_constant_column_is_never_selected():
+    """It was selected in every row of this table: what gates gain by it is 0 but for noise."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(18, 80, 200), "town": rng.choice(["a", "b", "c"], 200), "const": 1.0})
+    y = (X["age"] > 45) ^ (X["town"] == "c")
+    for penalty in ("auto", 0.0):
+        model = sklar.CopulaSelectorClassifier(penalty=penalty, max_epochs=20, random_state=0).fit(X, y)
+        masks = model.select(X.assign(const=range(200)))
+        assert not masks["const"].any()
+        assert masks["age"].mean() > 0.5

@@ -56,3 +56,18 @@ def test_copies_are_left_out_and_listed_by_name(monkeypatch):
     assert (one.feature, one.by) == ("x3", "x7")
     assert prepared(screen=False).copies == []
     assert prepared(groups=[[3, 4]]).copies == [[7, 13]]  # a gate of several columns stays
+
+
+def test_columns_of_one_value_are_left_out_unless_needed(monkeypatch):
+    monkeypatch.setattr(f"{__name__}.X", np.insert(X, [2, 5], 3.0, axis=1))  # columns 2 and 6
+    assert prepared().schema.columns.tolist() == [0, 1, 3, 4, 5, *range(7, 14)]
+    assert 2 in prepared(forced=[2]).schema.columns
+    assert {2, 3} <= set(prepared(groups=[[2, 3]]).schema.columns.tolist())  # its gate has a column that varies
+    assert {2, 6}.isdisjoint(prepared(groups=[[2, 6]]).schema.columns.tolist())
+    assert prepared(k=13).data.x.shape == (300, 14)  # a row is to get more than vary
+    assert prepared(screen=False).data.x.shape == (300, 14)
+
+
+def test_a_table_of_constants_alone_is_still_a_table(monkeypatch):
+    monkeypatch.setattr(f"{__name__}.X", np.ones((300, 12)))
+    assert prepared().data.x.shape == (300, 12)

@@ -124,7 +124,7 @@ def test_categories_of_dates_are_refused():
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ([f"name {i}" for i in range(20)], "another text in every row"),
+        ([f"name {i}" for i in range(20)], "a different text in every row"),
         ([f"name {i}" for i in range(19)], None),
         (["a", *(f"name {i}" for i in range(19)), "a"], None),
         (np.arange(5.0, 30.0), "the number of the row"),
@@ -135,6 +135,22 @@ def test_categories_of_dates_are_refused():
 )
 def test_names_of_rows_are_seen(values, told):
     assert from_objects("id", values).names_rows() == told
+
+
+@pytest.mark.parametrize(
+    ("values", "date"),
+    [
+        (["31.12.2024", None, "1.1.2025"], "31.12.2024"),
+        (["12/31/24 10:30", "01/02/25 08:00"], "12/31/24 10:30"),
+        (["2024/12/31"], "2024/12/31"),
+        (["2024-12-31"], None),  # ISO 8601
+        (["31.12.2024", "soon"], None),
+        (["1.2.3.4"], None),
+        ([None], None),
+    ],
+)
+def test_dates_that_are_read_as_text_are_seen(values, date):
+    assert from_objects("when", values).odd_date() == date
 
 
 def test_what_is_empty():

@@ -170,3 +170,24 @@ def test_a_quote_that_never_closes_is_a_huge_cell(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_files, "LONGEST_CELL", 100)
     with pytest.raises(TableError, match="a missing quote"):
         read_table(csv_file(tmp_path, 'a,b\n1,"x\n' + "2,y\n" * 100))
+
+
+def test_utf_16_and_gzip_are_seen_by_their_first_bytes(tmp_path, monkeypatch):
+    text = "höhe;farbe\n1,5;grün\n"
+    expected = {"höhe": [1.5], "farbe": ["grün"]}
+    assert plain(read_csv(csv_file(tmp_path, text.encode("utf-16")))) == expected
+    packed = gzip.compress(text.encode("utf-16"))
+    assert plain(read_csv(csv_file(tmp_path, packed))) == expected
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(text.encode()))))
+    assert plain(read_csv(csv_files.Path("-"))) == expected
+
+
+def test_a_mistake_in_standard_input_is_called_so(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a,b\n1,2,3\n")))
+    with pytest.raises(TableError, match=r"^standard input, line 2: 3 cells where the header has 2"):
+        read_csv(csv_files.Path("-"))
+
+
+def test_columns_without_a_name_are_named_by_their_place(tmp_path):
+    table = read_csv(csv_file(tmp_path, ",age,\n0,39,\n1,50,\n"))
+    assert list(table) == ["x0", "age", "x2"]

@@ -82,7 +82,7 @@ def test_a_missing_file_is_named(tmp_path, name):
 @pytest.mark.parametrize("name", ["t.xlsx", "t", "t.parquet.gz"])
 def test_other_endings_are_refused(tmp_path, name):
     for action in (read_table, require_format, lambda path: write_table(path, {})):
-        with pytest.raises(TableError, match=r"\.csv or \.parquet"):
+        with pytest.raises(TableError, match=r"\.csv, \.tsv, \.txt or \.data \(also with \.gz\), \.parquet"):
             action(tmp_path / name)
 
 

@@ -11,6 +11,7 @@ from sklar.cli.config import config_option
 from sklar.cli.params import constructor_options
 from sklar.cli.shared import (
     AS_JSON,
+    FEATURES_AT,
     FEWER,
     MISSING_TARGET,
     PATH,
@@ -25,7 +26,7 @@ from sklar.cli.shared import (
 )
 
 
-@click.command()
+@click.command(short_help="Train a model on a table.")
 @click.argument("data", type=TABLE)
 @click.option("--target", required=True, multiple=True, help="Column to predict; may be repeated.")
 @click.option("--event", help="Column that says whether the event was seen; the target is its time (makes --loss cox).")
@@ -81,14 +82,15 @@ def fit(
         fit_file(data, target, out, checkpoint=checkpoint, echo=echo, tell=tell, verbose=not quiet, **given)
 
 
-def _answers(name: str, text: str) -> click.Command:
+def _answers(name: str, short: str, text: str) -> click.Command:
     """A command that reads a model and a table and writes a table."""
 
-    @click.command(name=name, help=text)
+    @click.command(name=name, short_help=short, help=text)
     @click.argument("model", type=PATH)
     @click.argument("data", type=TABLE)
     @click.option("--out", required=True, type=PATH, help="Table to write (.csv, .tsv, .parquet, .arrow), or -.")
     @PENALTY
+    @FEATURES_AT
     @FEWER
     @SQL
     @csv_options
@@ -100,7 +102,7 @@ def _answers(name: str, text: str) -> click.Command:
         if as_json and out == "-":
             raise click.UsageError("--json and --out - both write to standard output.")
         rows = answer_file(name, model, data, out, **asked)
-        note(f"wrote {rows} rows to {out}")
+        note(f"wrote {rows} rows to {'standard output' if out == '-' else out}")
         if as_json:
             print_json({"n_rows": rows, "out": out})
 
@@ -109,14 +111,17 @@ def _answers(name: str, text: str) -> click.Command:
 
 select = _answers(
     "select",
+    "Write which features decide each row.",
     """Say which features decide each row of DATA: a table of 0 and 1 with DATA's feature names.
 
     \b
     sklar select model.sklar new.csv --out masks.csv
-    sklar select model.sklar new.csv --penalty 0.02 --out masks.csv""",
+    sklar select model.sklar new.csv --penalty 0.02 --out masks.csv
+    sklar select model.sklar new.csv --features-at 3 --out masks.csv""",
 )
 rank = _answers(
     "rank",
+    "Write the k features of each row, best first.",
     """List the k features of each row of DATA, best first: columns rank_1 .. rank_k of names (for rankers).
 
     \b
@@ -125,6 +130,7 @@ rank = _answers(
 )
 predict = _answers(
     "predict",
+    "Predict each row from its selected features.",
     """Predict the target of each row of DATA from its selected features alone.
 
     \b
@@ -132,7 +138,7 @@ predict = _answers(
 )
 
 
-@click.command()
+@click.command(short_help="Check whether selections leak the target.")
 @click.argument("model", type=PATH)
 @click.argument("data", type=TABLE)
 @click.option("--target", help="Column that the model predicts; default: that of fit.")
@@ -157,11 +163,12 @@ def audit(model: str, data: str, target: str | None, refits: int, as_json: bool,
     print_json(found.to_dict()) if as_json else click.echo(str(found))
 
 
-@click.command()
+@click.command(short_help="Explain one row in a few lines.")
 @click.argument("model", type=PATH)
 @click.argument("data", type=TABLE)
 @click.option("--row", required=True, type=int, help="Which row of DATA, from 0.")
 @PENALTY
+@FEATURES_AT
 @FEWER
 @SQL
 @csv_options
@@ -179,14 +186,22 @@ def explain(model: str, data: str, row: int, as_json: bool, **asked: Any) -> Non
     print_json(found.to_dict()) if as_json else click.echo(str(found))
 
 
-@click.command()
+@click.command(short_help="Write an HTML page about a model.")
 @click.argument("model", type=click.Path())
 @click.argument("data", type=TABLE, required=False)
 @click.option("--target", help="Column that the model predicts; default: that of fit.")
 @click.option("--out", default="report.html", show_default=True, type=PATH, help="Page to write.")
 @click.option("--audit/--no-audit", default=True, show_default=True, help="Check for leaks too: takes longer.")
+@click.option(
+    "--refits",
+    "n_refits",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Models to train anew and compare.",
+)
 @click.option("--max-rows", default=1000, show_default=True, type=click.IntRange(1), help="Rows of the page's table.")
-@click.option("--title", help="Of the page.")
+@click.option("--title", help="Title of the page.")
 @MISSING_TARGET
 @SQL
 @csv_options

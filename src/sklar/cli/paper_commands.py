@@ -10,7 +10,7 @@ import click
 from sklar.cli.shared import AS_JSON, note, print_json, saying_if_interrupted
 
 
-@click.command()
+@click.command(short_help="Train on embedded data and draw a picture.")
 @click.option("--out", default="demo", show_default=True, type=click.Path(file_okay=False), help="Folder to write to.")
 @click.option("--samples", default=6_000, show_default=True, type=click.IntRange(100), help="Rows to train on.")
 @click.option("--quiet", is_flag=True, help="No progress bar.")
@@ -43,7 +43,7 @@ def _settings(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]
     return found
 
 
-@click.command()
+@click.command(short_help="Measure a table or figure of the paper.")
 @click.argument("name")
 @click.option("--seeds", type=click.IntRange(1), default=None, help="How many; 10 for synthetic data, 3 for real.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
@@ -81,7 +81,7 @@ def reproduce(name: str, out: str, as_json: bool, **params: Any) -> None:
         print_json({"name": name, "out": out})
 
 
-@click.command()
+@click.command(short_help="Measure speed against other methods.")
 @click.option("--line", "lines", type=click.IntRange(1, 7), multiple=True, help="Claim to measure; may be repeated.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu or cuda.")
 @click.option("--quick", is_flag=True, help="Tiny sizes, to see that each runs.")

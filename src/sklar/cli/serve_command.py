@@ -10,7 +10,7 @@ from sklar.cli.config import config_option
 from sklar.cli.shared import PATH, note
 
 
-@click.command()
+@click.command(short_help="Answer requests over HTTP.")
 @click.argument("model", type=PATH)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen at; 0.0.0.0 is every one.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65535))

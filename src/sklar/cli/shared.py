@@ -17,6 +17,9 @@ TABLE = click.Path()  # of a file, a folder of files, or a pattern
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="The result as JSON on standard output.")
 SQL = click.option("--sql", help="DuckDB query to run; DATA is its table `data`, or its database.")
 PENALTY = click.option("--penalty", type=float, help="Price of a feature, for selectors: another than the fitted one.")
+FEATURES_AT = click.option(
+    "--features-at", type=float, help="Instead of a penalty, for selectors: about so many features per row."
+)
 FEWER = click.option("--k", type=int, help="Features per row, for rankers: up to that of the fit.")
 MISSING_TARGET = click.option(
     "--missing-target",
@@ -72,7 +75,7 @@ def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(csv=CsvFormat(sep, missing, not no_header, decimal, encoding), **params)
 
     for option in (
-        click.option("--encoding", type=Encoding(), default="utf-8", show_default=True, help="Of a CSV's letters."),
+        click.option("--encoding", type=Encoding(), default="utf-8", show_default=True, help="Encoding of a CSV."),
         click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a CSV; default: read off it."),
         click.option("--no-header", is_flag=True, help="A CSV without names: columns are x0, x1, ..."),
         click.option("--missing", multiple=True, help="Cell of a CSV that is a missing value ('?'); may be repeated."),
@@ -93,7 +96,7 @@ class OneLineErrors(click.Group):
         try:
             with warnings.catch_warnings(), saying_if_interrupted("interrupted: nothing was written"):
                 warnings.simplefilter("always", UserWarning)
-                warnings.showwarning = _one_line_warning
+                warnings.showwarning = _one_line_warnings()
                 return super().invoke(ctx)
         except BrokenPipeError:  # who read our output has gone: click ends quietly
             raise
@@ -126,10 +129,17 @@ def _is_about_memory(error: BaseException) -> bool:
     return isinstance(error, MemoryError) or any(sign in said for sign in OUT_OF_MEMORY)
 
 
-def _one_line_warning(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-    """What the library warns a user about; other warnings are for developers."""
-    if issubclass(category, UserWarning):
-        note(f"warning: {' '.join(str(message).split())}")
+def _one_line_warnings() -> Callable[..., None]:
+    """Prints what the library warns a user about, each once; other warnings are for developers."""
+    said: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        text = f"warning: {' '.join(str(message).split())}"
+        if issubclass(category, UserWarning) and text not in said:
+            said.add(text)
+            note(text)
+
+    return show
 
 
 def note(text: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sklar.table.constant import constant_columns
 from sklar.table.copies import exact_copies
 from sklar.table.schema import Schema
 from sklar.target import EncodedTarget
@@ -36,16 +37,26 @@ def prepare(
 ) -> Prepared:
     """The rows of a table on the device; with `screen`, of a very wide one the features that look strongest alone.
 
-    With `screen` exact copies of a column are left out too, if enough are left for k, or the `least` that a row gets.
+    With `screen` columns of one value, and exact copies of a column, are left out too, if enough are left for k, or the
+    `least` that a row gets.
     """
     y = torch.from_numpy(encoded.numbers).to(device)
     weight = None if encoded.weight is None else torch.from_numpy(encoded.weight.astype(np.float32)).to(device)
     copies: list[list[int]] = []
     if screen:
+        schema = without_constants(schema, rows, max(1, least, k or 0))
         schema, copies = without_copies(schema, rows, max(least, k or 0))
         schema = _screened(schema, rows, encoded, k, y, weight)
     x = torch.from_numpy(schema.training_inputs(rows)).to(device)
     return Prepared(schema, TrainingData(x, y, weight, schema.gating.gates), copies)
+
+
+def without_constants(schema: Schema, rows: Any, least: int) -> Schema:
+    """The schema without gates all of whose columns have one value, unless forced; all stay where too few were left."""
+    gates, constant = schema.gating.gates, constant_columns(rows, schema.columns.tolist())
+    varies = np.bincount(schema.gates, ~np.isin(schema.columns, constant), minlength=gates.n) > 0
+    kept = np.flatnonzero(varies if gates.forced is None else varies | gates.forced.cpu().numpy())
+    return schema.only(kept) if least <= len(kept) < gates.n else schema
 
 
 def without_copies(schema: Schema, rows: Any, least: int) -> tuple[Schema, list[list[int]]]:

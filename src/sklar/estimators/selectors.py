@@ -85,15 +85,15 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
         Columns of L (p), for "low-rank".
     selector_sparsity : float or "auto", default "auto"
         Factor on the group lasso of ChoiceNet's inputs in honest training. With 1 it looks at few features, and rows
-        differ by a few clear switches; with 0.1 it may look at all. "auto" tries both, and held-out rows choose; below
-        1,500 rows several splits of them. `history_` has what was tried.
+        differ by a few clear switches; with 0.1 it may look at all. "auto" tries both and chooses by
+        held-out rows; below 1,500 rows by several splits. `history_` has what was tried.
     predictor_regularization : float or "auto", default "auto"
-        Factor on the weight decay and group lasso of the predictors in honest training. "auto" tries 1 and 3, and
-        training rows choose, each judged by predictors that did not see it. `history_` has what was tried.
+        Factor on the weight decay and group lasso of the predictors in honest training. "auto" tries 1 and 3 and
+        chooses by cross-validation on training rows. `history_` has what was tried.
     quantile_bins : int or "auto", default "auto"
         Intervals between quantiles that the predictors of honest training see each number in, beside its value, so
         that they can follow steps and thresholds; 0 is none. "auto" tries 0 and, with at most 128 features, 8, and
-        rows choose, as above. Rankers with chooses_from="shown" read numbers as they are.
+        chooses as above. Rankers with chooses_from="shown" read numbers as they are.
     mask : "relaxed" or "rounded", default "relaxed"
         What joint training shows its predictor: the relaxed mask, between 0 and 1, the output of the paper's layer for
         selection; or that mask rounded, with the relaxed one's gradient. Answers always have whole features; honest

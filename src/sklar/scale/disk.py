@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,6 +78,13 @@ def _from_table(table: Table, asked: Asked, echo: Callable[[str], object]) -> Le
     names = [name for name in table.columns if name not in asked.targets and name not in asked.left_out]
     if not names:
         raise TableError(f"{table.source} has no columns besides the target {', '.join(map(repr, asked.targets))}")
+    for sign, where in table.signs_of_missing([*asked.targets, *names]).items():
+        columns = ", ".join(map(repr, where[:5])) + (", ..." if len(where) > 5 else "")
+        warnings.warn(
+            f"{sign!r} is a category of its own in {columns}; say --missing {sign!r} if it means that a value is "
+            "missing",
+            stacklevel=2,
+        )
     judged = read_target(table, asked.targets, asked.event, drop=asked.drop, echo=echo)
     X, y = judged.of(table.features(names, asked.text)), judged.y
     weight = None if asked.sample_weight is None else table.matrix([asked.sample_weight])[judged.rows, 0]

@@ -30,11 +30,15 @@ def adapt(X: Any) -> Table:
         return SparseTable(X)
     if isinstance(X, dict):
         return NamedColumns(X)
-    if nw.dependencies.is_polars_lazyframe(X):
-        X = X.collect()
+    X = collected(X)
     if nw.dependencies.is_into_dataframe(X):
         return Frame(X)
     return ArrayTable(X)
+
+
+def collected(X: Any) -> Any:
+    """A table, read into memory where it is a query: a polars LazyFrame."""
+    return X.collect() if nw.dependencies.is_polars_lazyframe(X) else X
 
 
 class Table(ABC):

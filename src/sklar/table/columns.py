@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sklar.table.cells import is_nan, said
-from sklar.table.dates import DATES, are_iso_dates, days_of
+from sklar.table.dates import DATES, OTHER_DATE, are_iso_dates, days_of
 
 # A cell of text longer than this is a document or a mistake, not a category.
 LONGEST_TEXT = 2**17
@@ -44,11 +44,17 @@ class Column(NamedTuple):
         """What it holds as float64, dates as days (NaN is missing)."""
         return days_of(self.name, self.values) if self.is_date else self.values
 
+    def odd_date(self) -> str | None:
+        """The first of its dates, if all of its text is dates that ISO 8601 writes in another way; None: it is not."""
+        present = [value for value in self.values if value is not None] if self.is_text else []
+        same = not self.is_declared and all(isinstance(value, str) and OTHER_DATE.match(value) for value in present)
+        return present[0] if present and same else None
+
     def names_rows(self) -> str | None:
         """What makes it look like a name of rows, which nothing can be learned from; None: nothing."""
         if self.is_text:
             present = [value for value in self.values if value is not None]
-            return "another text in every row" if len(set(present)) == len(present) >= LEAST_IDS else None
+            return "a different text in every row" if len(set(present)) == len(present) >= LEAST_IDS else None
         if self.is_date or len(self.values) < LEAST_IDS:
             return None
         steps = np.diff(self.values)  # a step of more than 1 is a row that was left out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -11,11 +12,11 @@ import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
@@ -26,6 +27,8 @@ STANDARD = "-"  # as a path: standard input, or standard output
 LONGEST_CELL = 2**17  # characters of a CSV cell; a longer one is a broken quote, or no table
 LONGEST_LINE = 2**26
 SAMPLE = 50  # lines that a format is read off
+# What files begin with.
+GZIP, UTF_16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def read_csv(path: Path, text: Collection[str] = (), given: CsvFormat | None = None) -> dict[str, np.ndarray]:
@@ -42,9 +45,9 @@ def read_csv(path: Path, text: Collection[str] = (), given: CsvFormat | None = N
                 columns = _read(path, file, {*text, *columns.late_text}, given)
     except UnicodeError as error:
         remedy = "say --encoding cp1252 if it is of Excel, or another encoding"
-        raise TableError(f"{path}: not a CSV file in {given.encoding.upper()} ({error}); {remedy}") from error
+        raise TableError(f"{_said(path)}: not a CSV file in {given.encoding.upper()} ({error}); {remedy}") from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TableError(f"{path}: not a CSV file in UTF-8 ({error})") from error
+        raise TableError(f"{_said(path)}: not a CSV file in UTF-8 ({error})") from error
     finally:
         csv.field_size_limit(before)
     return columns.finish()
@@ -68,11 +71,30 @@ def write_lines(file: TextIO, blocks: Iterable[dict[str, np.ndarray]], sep: str 
         writer.writerows(zip(*(values.tolist() for values in columns.values()), strict=True))
 
 
+def names_of(cells: Sequence[str]) -> list[str]:
+    """The names in a header; a column without one, such as an index that was written too, is named by its place.
+
+    Examples
+    --------
+    >>> names_of(["", " age ", "x0", ""])
+    ['x0_', 'age', 'x0', 'x3']
+    """
+    names = [cell.strip() for cell in cells]
+    for j, name in enumerate(names):
+        if not name:
+            names[j] = f"x{j}_" if f"x{j}" in names else f"x{j}"
+    return names
+
+
 def refuse_repeated(path: Path, names: Sequence[str]) -> None:
     """Raise where a name stands more than once."""
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
-        raise TableError(f"{path}: column {repeated[0]!r} stands in the header more than once")
+        raise TableError(f"{_said(path)}: column {repeated[0]!r} stands in the header more than once; rename one")
+
+
+def _said(path: Path) -> str:
+    return "standard input" if str(path) == STANDARD else str(path)
 
 
 def _packed(raw: BinaryIO) -> gzip.GzipFile:
@@ -83,19 +105,21 @@ def _read(path: Path, file: TextIO, text: Collection[str], given: CsvFormat) -> 
     """All rows under the header."""
     lines = _bounded_lines(path, file)
     sample = list(islice(lines, SAMPLE))
-    form = given.completed(sample, str(path))
+    form = given.completed(sample, _said(path))
     everything: Iterable[str] = chain(sample, lines)
     if form.sep == " ":
         everything = (line.strip() for line in everything)  # a space at the end is no cell
     reader = csv.reader(everything, delimiter=form.sep or ",", skipinitialspace=True)
     rows = (row for row in _rows(path, reader) if row)  # without blank lines
     first = next(rows, [])
-    header = [name.strip() for name in first] if form.header else [f"x{j}" for j in range(len(first))]
+    header = names_of(first) if form.header else [f"x{j}" for j in range(len(first))]
     refuse_repeated(path, header)
     columns = GrowingColumns(header, form.typed, text)
     for row in rows if form.header or not first else chain([first], rows):
         if len(row) != len(header):
-            raise TableError(f"{path}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}")
+            raise TableError(
+                f"{_said(path)}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}"
+            )
         columns.add(form.without_missing(row))
     return columns
 
@@ -105,7 +129,7 @@ def _rows(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
     try:
         yield from reader
     except csv.Error as error:
-        where = f"{path}, line {reader.line_num}"  # type: ignore[attr-defined]
+        where = f"{_said(path)}, line {reader.line_num}"  # type: ignore[attr-defined]
         if "field limit" in str(error):
             raise TableError(f"{where}: a cell of more than {LONGEST_CELL} characters (a missing quote?)") from error
         raise TableError(f"{where}: not a CSV file in UTF-8 ({error})") from error
@@ -113,20 +137,33 @@ def _rows(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
 
 @contextmanager
 def _opened(path: Path, encoding: str) -> Iterator[TextIO]:
-    """A file as text: plain, gzip, or standard input, which is kept on disk so that it can be read twice."""
-    if encoding.lower() in ("utf-8", "utf8"):
-        encoding = "utf-8-sig"  # a byte-order mark is no letter
-    if str(path) == STANDARD:
-        with tempfile.TemporaryFile() as kept:
-            shutil.copyfileobj(sys.stdin.buffer, kept)
-            kept.seek(0)
-            yield io.TextIOWrapper(kept, encoding=encoding, newline="")
-    elif path.suffix.lower() == ".gz":
-        with gzip.open(path, "rt", encoding=encoding, newline="") as packed:
-            yield packed
-    else:
-        with path.open(encoding=encoding, newline="") as file:
+    """A file as text, plain or gzip: its first bytes say which, and whether it is UTF-16."""
+    with ExitStack() as stack:
+        raw = stack.enter_context(_raw(path))
+        if path.suffix.lower() == ".gz" or _first_two(raw) == GZIP:
+            raw = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb"))
+        if encoding.lower() in ("utf-8", "utf8"):  # nobody said another; a byte-order mark is no letter
+            encoding = "utf-16" if _first_two(raw) in UTF_16 else "utf-8-sig"
+        yield stack.enter_context(io.TextIOWrapper(raw, encoding=encoding, newline=""))
+
+
+@contextmanager
+def _raw(path: Path) -> Iterator[Any]:
+    """The bytes of a file, or of standard input, which is kept on disk so that it can be read twice."""
+    if str(path) != STANDARD:
+        with path.open("rb") as file:
             yield file
+        return
+    with tempfile.TemporaryFile() as kept:
+        shutil.copyfileobj(sys.stdin.buffer, kept)
+        kept.seek(0)
+        yield kept
+
+
+def _first_two(raw: Any) -> bytes:
+    first = raw.read(2)
+    raw.seek(0)
+    return bytes(first)
 
 
 def _bounded_lines(path: Path, file: TextIO) -> Iterator[str]:
@@ -135,5 +172,5 @@ def _bounded_lines(path: Path, file: TextIO) -> Iterator[str]:
     while line := file.readline(LONGEST_LINE + 1):
         number += 1
         if len(line) > LONGEST_LINE:
-            raise TableError(f"{path}, line {number}: longer than {LONGEST_LINE} characters")
+            raise TableError(f"{_said(path)}, line {number}: longer than {LONGEST_LINE} characters")
         yield line

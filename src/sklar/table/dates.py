@@ -18,6 +18,8 @@ import numpy as np
 WAYS = ("ordinal", "parts")
 DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ].*)?$")
+# 31.12.2024, 12/31/24 or 2024/12/31, with or without a time: which of them is the day, a file does not say.
+OTHER_DATE = re.compile(r"(\d{1,2}([./-])\d{1,2}\2(\d{4}|\d{2})|\d{4}([./])\d{1,2}\4\d{1,2})([T ]\d{1,2}:\d{2}.*)?$")
 CYCLES = (365.2425, 7.0, 1.0)  # days: of the year, the week and the day
 N_CYCLES = 2 * len(CYCLES)  # inputs: sine and cosine of each
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)

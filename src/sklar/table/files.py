@@ -18,6 +18,8 @@ from sklar.table.csv_files import STANDARD, read_csv, refuse_repeated
 from sklar.table.csv_format import DECIMAL_COMMA, MISSING, CsvFormat, TableError, is_number
 
 CSV, TYPED = (".csv", ".tsv", ".txt", ".data"), (".parquet", ".arrow", ".feather")
+# What people write for a missing value in columns of text; there it is one more category, unless a user says otherwise.
+SIGNS = frozenset(("?", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan"))
 # Kinds of SQL statements that give a table; the others give nothing, or a count.
 ANSWERING = ("SELECT", "MULTI", "CALL", "PRAGMA")
 
@@ -74,6 +76,15 @@ class Table:
             f"{self.source}: column {name!r} mixes numbers ({number[1]!r} in row {number[0]}) and text "
             f"({cell[:40]!r} in row {row}); {hint}correct it, or say --text {name} to take all of it as text"
         )
+
+    def signs_of_missing(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Cells of a CSV's text that often mean a missing value, and were not said to: each with its columns."""
+        found: dict[str, list[str]] = {}
+        for name in names if not self.is_typed else ():
+            cells = self.column(name)
+            for sign in sorted(SIGNS & {cell.strip() for cell in cells} if cells.dtype == object else ()):
+                found.setdefault(sign, []).append(name)
+        return found
 
     def matrix(self, names: Sequence[str]) -> np.ndarray:
         """Some columns as numbers: float (n, d)."""
@@ -156,7 +167,10 @@ def format_of(path: Path) -> str:
     packed = path.suffix.lower() == ".gz"
     ending = (path.with_suffix("") if packed else path).suffix.lower()
     if ending not in (CSV if packed else CSV + TYPED):
-        raise TableError(f"{path}: the ending must be .csv or .parquet (or .tsv, .arrow, .feather; .csv.gz, .tsv.gz)")
+        raise TableError(
+            f"{path}: the ending must be .csv, .tsv, .txt or .data (also with .gz), .parquet, .arrow or .feather; "
+            "a spreadsheet can be saved as CSV"
+        )
     return ending
 
 

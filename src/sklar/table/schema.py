@@ -18,12 +18,13 @@ from sklearn.utils import Tags, check_array, check_consistent_length, check_X_y
 from sklearn.utils.validation import validate_data
 
 from sklar.table.adapter import NamedColumns, Table, adapt
-from sklar.table.columns import Column, kind_of
+from sklar.table.columns import Column
 from sklar.table.dates import refuse_dates
 from sklar.table.encoding import Categories, Encoding, learn_categories
 from sklar.table.gating import Gating
 from sklar.table.scaling import BLOCK_ENTRIES, EVERY, require_finite
 from sklar.table.sparse import by_columns, dense, like
+from sklar.table.target_values import check_target, plain_target
 from sklar.table.weights import arranged, weights_of_rows, without_zeros
 
 UNCHECKED = {"ensure_all_finite": False, "ensure_min_samples": 2}
@@ -185,7 +186,7 @@ def read_training_table(
     Categories are those of the table, unless those of a larger one are `known`.
     """
     check_target(y)
-    X, y, weight = without_zeros(X, y, weights_of_rows(sample_weight, X))
+    X, y, weight = without_zeros(X, plain_target(y), weights_of_rows(sample_weight, X))
     table = adapt(X)
     _require_columns(table)
     columns, pairs = table.columns(), survival and y is not None
@@ -209,34 +210,6 @@ def _as_torch_can(rows: Any) -> Any:
     return rows.astype(np.float64) if rows.dtype == np.longdouble else rows
 
 
-def check_target(y: Any) -> None:
-    """Raise, naming the first row whose target is missing as no number can be (None, NA, NaT) or of another kind.
-
-    Examples
-    --------
-    >>> check_target(["a", None])
-    Traceback (most recent call last):
-    ...
-    ValueError: y is missing in row 1; leave out rows without a target
-    """
-    values = np.asarray(y)
-    if not values.ndim or not len(values):
-        return
-    per_row = max(1, values.size // len(values))
-    kinds = [kind_of(value) for value in values.flat] if values.dtype == object else []
-    missing = "missing" in kinds or (values.dtype.kind in "mM" and bool(np.isnat(values).any()))
-    if missing:
-        row = kinds.index("missing") if kinds else int(np.isnat(values.ravel()).argmax())
-        raise ValueError(f"y is missing in row {row // per_row}; leave out rows without a target")
-    if kinds and kinds[0] not in ("text", "number"):
-        kind = type(values.flat[0]).__name__
-        raise ValueError(f"Unknown label type: y holds objects of type {kind}; use numbers, text or numpy's datetime64")
-    if len(set(kinds)) > 1:
-        row = next(i for i, kind in enumerate(kinds) if kind != kinds[0])
-        first, other = values.flat[0], values.flat[row]
-        raise ValueError(f"y holds {first!r} and, in row {row // per_row}, {other!r}: make it all text or all numbers")
-
-
 def _read_numbers(table: Table, y: Any, owner: str, pairs: bool) -> tuple[Any, np.ndarray]:
     """A table of plain numbers, by scikit-learn's own checks, which do not know `pairs` of an event and a time."""
     given = {**UNCHECKED, "dtype": "numeric", "accept_sparse": "csr"}
@@ -255,14 +228,24 @@ def _read_columns(
         validate_data(_checks(owner), table.native, y, skip_check_array=True)
     check_consistent_length(columns[0].values, y)
     for column in columns if known is None else ():
-        told = column.names_rows()
-        if told is not None:
-            warnings.warn(f"column {column.name!r} holds {told}, like an id: best left out", stacklevel=4)
+        doubt = _doubt_about(column)
+        if doubt is not None:
+            warnings.warn(f"column {column.name!r} holds {doubt}", stacklevel=4)
     categories, rows = learn_categories(columns, known)
     if pairs:
         return categories, check_array(rows, estimator=owner, **UNCHECKED), np.asarray(y)
     rows, y = check_X_y(rows, y, multi_output=_is_wide(y), estimator=owner, **UNCHECKED)
     return categories, rows, y
+
+
+def _doubt_about(column: Column) -> str | None:
+    """What a reader should know about a column that can be read, but hardly as it was meant; None: nothing."""
+    date, looks_like = column.odd_date(), column.names_rows()
+    if date is not None:
+        return f"dates such as {date!r}, read as text: write them as ISO 8601 does (2024-12-31) to have them as dates"
+    if looks_like is not None:
+        return f"{looks_like}, like an id: leave it out (forbidden=[{column.name!r}], or --ignore {column.name})"
+    return None
 
 
 def _is_wide(y: Any) -> bool:

@@ -37,3 +37,20 @@ def priced():
     X, value = toy_rows(150)
     words = {"objective": "honest", "penalty": "auto", "max_epochs": 60}
     return quick(CopulaSelectorRegressor, **words).fit(X, value), X, value
+
+
+@pytest.fixture(scope="session")
+def graded():
+    """Seven classes, whose columns are wider than a phone."""
+    X, value = toy_rows(140)
+    y = np.digitize(value, np.quantile(value, np.linspace(0, 1, 8)[1:-1])) + 3
+    return quick(CopulaSelectorClassifier, penalty=0.001).fit(X, y), X, y
+
+
+@pytest.fixture(scope="session")
+def wide():
+    """Every row gets one of 25 features."""
+    X = np.random.default_rng(0).standard_normal((60, 25))
+    X = pd.DataFrame(X, columns=[f"a measurement {j}" for j in range(25)])
+    model = quick(CopulaRankerRegressor, k=1)
+    return model.fit(X, X["a measurement 0"]), X, X["a measurement 0"]

@@ -33,12 +33,14 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def pages(classified, ranked, priced, tmp_path_factory):
+def pages(classified, ranked, priced, wide, graded, tmp_path_factory):
     folder = tmp_path_factory.mktemp("browser")
     return {
         "classified": classified[0].report(*classified[1:], folder / "classified.html", audit=False),
         "ranked": ranked[0].report(*ranked[1:], folder / "ranked.html", audit=False),
         "priced": priced[0].report(*priced[1:], folder / "priced.html", audit=False),
+        "graded": graded[0].report(*graded[1:], folder / "graded.html", audit=False),
+        "wide": wide[0].report(*wide[1:], folder / "wide.html", audit=False),
     }
 
 
@@ -219,6 +221,7 @@ def test_dark_and_light(reader):
     light = reader.run("getComputedStyle(document.body).backgroundColor")
     reader.click("#theme")
     assert reader.find("#theme").get_attribute("aria-pressed") == "true"
+    assert reader.text("#theme") == "Light"  # what the next click gives
     assert reader.run("getComputedStyle(document.body).backgroundColor") != light
 
 
@@ -352,3 +355,39 @@ def test_the_number_of_features_per_row_is_one_number(browser, pages):
     assert f"{said} of 5 features" in reader.text("#lead")
     assert f"{said} features per row" in reader.text("#level-told")
     assert reader.text("#path-table .chosen td:nth-child(2)") == said
+
+
+def test_a_map_of_many_features_fits_beside_the_path(browser, pages):
+    reader = Reader(browser, pages["wide"], 1300)
+    assert reader.run("document.querySelectorAll('#map rect').length") == 25**2
+    assert reader.run("document.querySelector('#links .scroll').scrollWidth") <= reader.run(
+        "document.querySelector('#links .scroll').clientWidth"
+    )
+
+
+@pytest.mark.parametrize("width", [1300, 390])
+def test_the_slider_hides_no_heading_that_a_link_leads_to(browser, pages, width):
+    reader = Reader(browser, pages["priced"], width)
+    for part in ("features", "rows", "links"):
+        reader.run("location.hash = arguments[0]", part)
+        slider, title = (
+            reader.run("document.getElementById(arguments[0]).getBoundingClientRect()", name)
+            for name in ("levels", f"{part}-title")
+        )
+        assert title["top"] >= slider["bottom"]
+
+
+def test_one_feature_is_one_of_several_features(browser, pages):
+    reader = Reader(browser, pages["wide"])
+    reader.click(f"{ROWS}:nth-child(1) th")
+    assert "from 1 of 25 features." in reader.text(CARD)
+
+
+def test_names_stay_where_shares_of_many_classes_are_scrolled_to(browser, pages):
+    reader = Reader(browser, pages["graded"], 390)
+    table = "document.querySelector('#features .scroll')"
+    assert reader.run(f"{table}.scrollWidth > {table}.clientWidth + 50")
+    assert "gradient" in reader.run(f"getComputedStyle({table}).backgroundImage")
+    reader.run(f"{table}.scrollLeft = 1000")
+    name = reader.run("document.querySelector('#feature-table tbody th').getBoundingClientRect().left")
+    assert name >= reader.run(f"{table}.getBoundingClientRect().left")

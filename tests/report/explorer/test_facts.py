@@ -173,3 +173,14 @@ def test_a_page_of_many_rows_stays_small_and_says_so(tmp_path):
     page = model.report(X, y, tmp_path / "r.html", audit=False, max_rows=50_000)
     assert page.stat().st_size < 3e6
     assert re.search(r"The table shows [\d,]+ of 50,000 rows, evenly spread", page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("kind", [float, bool, np.int8])
+def test_a_target_of_another_type_of_number_is_spelled_as_the_classes_are(kind):
+    X, value = toy_rows(60)
+    y = (value > 0).astype(int)
+    model = quick(CopulaSelectorClassifier, penalty=0.01).fit(X, y)
+    facts = collect(model.fitted_, X, y.astype(kind), max_rows=60, audit=None)
+    assert facts["groups"] == ["0", "1"]
+    right = np.mean(np.array(facts["rows"]["target"]) == np.array(chosen(facts)["prediction"]))
+    assert 100 * right == pytest.approx(chosen(facts)["score"])

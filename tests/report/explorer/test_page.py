@@ -101,6 +101,17 @@ def test_the_verdict_of_the_audit_in_words(classified, tmp_path, own, excess, sa
     assert ("Do not read these selections as reasons yet" in text) is leaks
 
 
+def test_an_audit_of_few_rows_is_no_pass(priced, tmp_path):
+    """And a page says R² in one way only, and of which price its audit is."""
+    model, X, y = priced
+    text = model.report(X[:30], y[:30], tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "Audit at the chosen price: too few rows to tell" in text
+    assert "no sign of a leak" not in text
+    shown = text[: text.index('<script type="application/json"')]
+    assert "R^2" not in shown
+    assert "reach\n      R² " in shown
+
+
 def test_the_audit_runs_and_progress_is_told(ranked, tmp_path):
     model, X, y = ranked
     told = []

@@ -18,6 +18,23 @@ def test_the_chosen_penalty_is_ringed():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("features per row", "held-out score")
 
 
+def test_numbers_of_points_that_lie_together_do_not_overlap():
+    path = {"penalty": [1, 2, 3, 4, 5, 6], "mean_features": [4.15, 4.14, 4.155, 4.15, 3.0, 1.0]}
+    path |= {"loss": [0.5] * 6, "error": [0.1] * 6}
+    assert [text.get_text() for text in plot_path(SimpleNamespace(path_=path, penalty_=3)).texts] == ["3", "5", "6"]
+    alike = path | {"mean_features": [2.0] * 6}
+    assert [text.get_text() for text in plot_path(SimpleNamespace(path_=alike, penalty_=3)).texts] == ["3"]
+
+
+def test_the_score_has_its_name():
+    from sklar import CopulaSelectorClassifier, CopulaSelectorRegressor
+
+    X, value = toy_rows(60)
+    for cls, y, name in ((CopulaSelectorClassifier, value > 0, "accuracy"), (CopulaSelectorRegressor, value, "R²")):
+        model = quick(cls, objective="honest", penalty="auto").fit(X, y)
+        assert plot_path(model).get_ylabel() == plot_path(model.fitted_).get_ylabel() == f"held-out {name}"
+
+
 def test_without_scores_it_is_the_loss():
     ax = plot_path(SimpleNamespace(path_=PATH, penalty_=0.01))
     assert ax.lines[-1].get_ydata()[0] == 0.5

@@ -29,7 +29,7 @@ ROW_AT_PRICE, CELL_AT_PRICE = 20, 3
 def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditReport | None) -> dict[str, Any]:
     """Everything that the page shows, as JSON can hold it. Numbers are of all rows, the table of at most `max_rows`."""
     names, classes, everything = list(fitted.schema.names), fitted.target.classes, fitted.read(X)
-    target = np.asarray(y)
+    target = _as_classes(np.asarray(y), classes)
     _require_one_target(target, fitted.predictions(everything))
     groups, codes = _groups(target, classes)
     asked = asked_at(fitted)
@@ -112,6 +112,13 @@ def _model(fitted: FittedModel) -> dict[str, Any]:
         "n_models": fitted.n_models,
         "ranked": fitted.k is not None,
     }
+
+
+def _as_classes(target: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
+    """A target of numbers that equal the classes, such as 1.0 and 1, spelled as the classes are."""
+    if classes is None or classes.dtype.kind not in "biuf" or target.dtype.kind not in "biuf":
+        return target
+    return target.astype(classes.dtype) if np.isin(target, classes).all() else target
 
 
 def _groups(target: np.ndarray, classes: np.ndarray | None) -> tuple[list[str], np.ndarray]:

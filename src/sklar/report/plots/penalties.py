@@ -12,6 +12,8 @@ from sklar.report.plots.style import ACCENT, INK, MUTED, axes_or_new, quiet, tit
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+LABEL_WIDTH = 0.08  # of a number, as a share of the picture's width
+
 
 def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     """Draw the held-out score against features per row along the path of penalties, with the one chosen ringed.
@@ -33,20 +35,21 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     >>> plot_path(SimpleNamespace(path_=path, penalty_=0.01)).get_xlabel()
     'features per row'
     """
-    is_model = isinstance(estimator, FittedModel)
-    path = estimator.path if is_model else estimator.path_
-    penalty = estimator.penalty if is_model else estimator.penalty_
+    fitted = estimator if isinstance(estimator, FittedModel) else getattr(estimator, "fitted_", None)
+    path, penalty = (estimator.path_, estimator.penalty_) if fitted is None else (fitted.path, fitted.penalty)
     if "loss" not in path:
-        raise ValueError("there is no path: the penalty was given, or too few rows were kept aside to choose one")
+        raise ValueError("there is no path: the penalty was given, or too few rows were held out to choose one")
     ax = axes_or_new(ax, 6, 3.8)
-    sizes, values, errors, name = _curve(path)
+    score = "score" if fitted is None else "accuracy" if fitted.target.is_classified else "R²"
+    sizes, values, errors, name = _curve(path, score)
     labels = [f"{value:g}" for value in sizes] if "k" in path else [f"{value:.2g}" for value in path["penalty"]]
     order = np.argsort(sizes, kind="stable")
     ax.plot(sizes[order], values[order], color=INK, linewidth=1.5, zorder=1)
     ax.errorbar(sizes, values, errors, fmt="o", color=INK, markersize=5, capsize=3, zorder=2)
-    for x, y, label in zip(sizes, values + errors, labels, strict=True):
-        ax.annotate(label, (x, y), (0, 7), textcoords="offset points", ha="center", color=MUTED, fontsize=8)
     chosen = len(sizes) - 1 if "k" in path else int(np.argmin(np.abs(np.log(np.array(path["penalty"]) / penalty))))
+    for i in _apart(sizes, chosen):
+        place = (sizes[i], values[i] + errors[i])
+        ax.annotate(labels[i], place, (0, 7), textcoords="offset points", ha="center", color=MUTED, fontsize=8)
     ax.plot(sizes[chosen], values[chosen], "o", markersize=13, markerfacecolor="none", color=ACCENT, markeredgewidth=2)
     ax.margins(x=0.08, y=0.2)
     ax.set_xlabel("features per row")
@@ -56,12 +59,21 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _curve(path: dict[str, list[float]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
+def _apart(sizes: np.ndarray, first: int) -> list[int]:
+    """Points whose labels do not overlap: the first one, and others in order that are far enough from those before."""
+    least, labelled = LABEL_WIDTH * float(np.ptp(sizes)), [first]
+    for i in range(len(sizes)):
+        if all(abs(sizes[i] - sizes[j]) > least for j in labelled):
+            labelled.append(i)
+    return sorted(labelled)
+
+
+def _curve(path: dict[str, list[float]], score: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, str]:
     """Features per row, what is drawn against them with its errors, and its name."""
     if "k" in path:
         best = np.minimum(path["loss"], path["prefix_loss"])
         return np.array(path["k"], dtype=float), best, np.zeros(len(best)), "loss, out of fold"
     sizes = np.array(path["mean_features"])
     if "score" in path:
-        return sizes, np.array(path["score"]), np.array(path["score_error"]), "held-out score"
+        return sizes, np.array(path["score"]), np.array(path["score_error"]), f"held-out {score}"
     return sizes, np.array(path["loss"]), np.array(path["error"]), "held-out loss"

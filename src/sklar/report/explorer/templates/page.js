@@ -4,6 +4,7 @@ function startTheme() {
   const apply = (dark) => {
     document.documentElement.dataset.theme = dark ? "dark" : "light";
     button.setAttribute("aria-pressed", String(dark));
+    button.textContent = dark ? "Light" : "Dark";
     drawEffects(); // a canvas has its colours from when it was drawn
   };
   const system = matchMedia("(prefers-color-scheme: dark)");

@@ -38,8 +38,9 @@ const isRight = (row) => facts.rows.target[row] === now.prediction[row];
 const towards = (row, column) => (facts.effect.of_class === null || now.prediction[row] === facts.effect.of_class ? 1 : -1) * effectOf(row, column);
 function showEffect(value) {
   const size = Math.abs(facts.effect.points ? 100 * value : value);
-  const digits = facts.effect.points ? size.toFixed(1) : String(Number(size.toPrecision(3)));
-  return `${value < 0 ? "\u2212" : "+"}${digits}${facts.effect.unit ? ` ${facts.effect.unit}` : ""}`;
+  const digits = facts.effect.points ? size.toFixed(1) : String(Number(size.toPrecision(4)));
+  const sign = Number(digits) === 0 ? "" : value < 0 ? "\u2212" : "+";
+  return `${sign}${digits}${facts.effect.unit ? ` ${facts.effect.unit}` : ""}`;
 }
 const nameOf = (column) => facts.features[facts.columns[column].feature].name;
 const byId = (id) => document.getElementById(id);
