@@ -71,7 +71,7 @@ def test_a_copy_is_dropped_that_independent_gates_keep():
     kept = {}
     for covariance in ("low-rank", "independent"):
         selector = replace(SETTINGS.selector, covariance=covariance)
-        settings = replace(SETTINGS, selector=selector, schedule=Schedule().scaled(0.25))
+        settings = replace(SETTINGS, selector=selector, schedule=Schedule().scaled(0.25), strengths=(1.0,))
         fit = fit_honest(x[None], y[None], Task(2), settings)
         masks = masks_of(fit, x)[x[:, 5].numpy() < -0.3]  # rows that need x0 or its copy
         assert masks[:, [0, 6]].any(axis=1).mean() > 0.95

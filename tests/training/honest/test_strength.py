@@ -51,12 +51,21 @@ def candidates(*pairs):
         (held_out(0.55), 0),
         (held_out(0.50, size=1.0), 1),  # as good from fewer features, which have a price
         (held_out(0.53, size=1.0), 0),
-        (held_out(0.5005, size=1.8), 1),  # as good in loss and price, from fewer features
+        (held_out(0.502, size=1.7), 1),  # as good in loss and price, from fewer features
         (held_out(0.5005, size=1.95), 0),  # hardly fewer
     ],
 )
 def test_the_strongest_that_is_not_clearly_worse_in_loss_and_price(weak, best):
     assert preferred(candidates((1.0, held_out(0.50)), (0.1, weak)), [0], HonestSettings()) == best
+
+
+def test_a_gain_of_next_to_nothing_does_not_count_however_sure():
+    strong = held_out(0.50)
+    weak = strong._replace(losses=strong.losses - 0.001)  # for every row: no error at all
+    settings = HonestSettings()
+    careless = replace(settings, decisions=replace(settings.decisions, least_gain=0.0))
+    assert preferred(candidates((1.0, strong), (0.1, weak)), [0], settings) == 0
+    assert preferred(candidates((1.0, strong), (0.1, weak)), [0], careless) == 1
 
 
 def test_rankers_take_the_least_loss():

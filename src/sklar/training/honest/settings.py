@@ -167,7 +167,7 @@ class ScreeningSettings:
 class DecisionSettings:
     """What rows judged out of fold decide."""
 
-    least_unit: float = 0.1  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
+    least_unit: float = 0.3  # of a penalty, as a share of the loss of rows shown nothing: labels may have no noise
     # A score must exceed one of these to select. From 1.5 on scores come to rest (see `inward_only`): all are below.
     score_thresholds: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
     usual_threshold: float = 1.0  # where several lose equally little
@@ -192,10 +192,11 @@ class DecisionSettings:
     # real tables more than it saved.
     weaker_selector: float = 2.0
     weaker_ranker: float = 0.0
-    # And within how many another one is as good, which is taken if it selects at most this share of the features. On
-    # Syn1-6 a weaker one never selected less than 99% of them; on half of the real tables 60 to 94%, and no worse.
+    least_gain: float = 0.005  # and by so much of the loss of rows shown nothing, where features have a price
+    # And within how many another one is as good, which is taken if it selects at most this share of the features: on
+    # Syn1-6 a weaker one selects as many or more, on most real tables fewer (benchmarks/strengths.py).
     equal_selectors: float = 1.0
-    fewer_features: float = 0.95
+    fewer_features: float = 0.9
     other_predictors: float = 2.0  # standard errors by which another way to learn from a table must be better
 
     def errors_of_strength(self, k: int | None) -> float:

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from sklar.training.engine.loop import Record
 from sklar.training.engine.run import Run
-from sklar.training.honest.decisions import HeldOut, choose_penalties
+from sklar.training.honest.decisions import HeldOut, choose_penalties, loss_of_nothing
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import PenaltyRange, Selector
 from sklar.training.honest.selector import train_selector
@@ -118,7 +118,8 @@ def preferred(candidates: list[Candidate], problems: Sequence[int], settings: Ho
     rows = torch.cat([weight[p] for p in problems]).cpu().numpy() if weight is not None and counted else None
     decisions = settings.decisions
     means, error = mean_and_paired_error(paid, rows)
-    eligible = np.flatnonzero(means - means.min() <= decisions.errors_of_strength(settings.selector.k) * error)
+    margin = np.maximum(decisions.errors_of_strength(settings.selector.k) * error, _least_gain(candidates[0], settings))
+    eligible = np.flatnonzero(means - means.min() <= margin)
     chosen = int(max(eligible, key=lambda i: candidates[i].strength))
 
     sizes = [np.concatenate([one.held_out[p].sizes for p in problems]).mean() for one in candidates]
@@ -126,6 +127,13 @@ def preferred(candidates: list[Candidate], problems: Sequence[int], settings: Ho
     equal = np.flatnonzero(means - means[chosen] <= decisions.equal_selectors * error)
     sparser = [int(i) for i in equal if sizes[i] <= decisions.fewer_features * sizes[chosen]]
     return min(sparser, key=lambda i: sizes[i], default=chosen)
+
+
+def _least_gain(candidate: Candidate, settings: HonestSettings) -> float:
+    """What a weaker selector must gain at least: where labels have no noise, hardly anything is beyond chance."""
+    if settings.selector.k is not None:
+        return 0.0
+    return settings.decisions.least_gain * float(loss_of_nothing(candidate.predictors).mean())
 
 
 def shows_something(held_out: Sequence[HeldOut], false_alarms: float) -> bool:
