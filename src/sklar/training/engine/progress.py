@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
+FIRST_DRAWN = 2.0  # seconds from the start
 BAR = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
 
 
@@ -45,9 +46,17 @@ class Progress(tqdm):
         self.on_terminal = bool(getattr(file, "isatty", bool)())
         self.place, self.left = -1, 0  # the present part, and its steps that are left
         total = sum(part.steps * part.cost for part in self.parts)
-        # With smoothing 0 the speed is the mean of all that was done: costs are weighed, so it is that of the rest.
+        # With smoothing 0 the speed is the mean of all that was done: costs are weighed, so it is that of the rest. The
+        # first steps are many times slower, and a bar drawn then would say minutes for seconds.
         super().__init__(
-            total=total, file=file, disable=not verbose, leave=False, dynamic_ncols=True, smoothing=0, bar_format=BAR
+            total=total,
+            file=file,
+            disable=not verbose,
+            leave=False,
+            dynamic_ncols=True,
+            smoothing=0,
+            bar_format=BAR,
+            delay=FIRST_DRAWN,
         )
 
     def update(self, n: float | None = 1) -> bool | None:
