@@ -103,7 +103,7 @@ def test_other_penalties_survive_a_file(of_every_price, tmp_path):
 
 def test_penalties_out_of_reach_are_refused(of_every_price):
     X, model = of_every_price
-    with pytest.raises(ValueError, match="penalty must be between"):
+    with pytest.raises(ValueError, match="penalty must be a number from"):
         model.select(X, penalty=100.0)
     with pytest.raises(ValueError, match="a selector has no k"):
         model.select(X, k=2)

@@ -186,7 +186,7 @@ def test_bad_targets_are_named(case):
 
 def test_labels_must_be_zero_or_one():
     X, _ = toy_rows(10)
-    with pytest.raises(ValueError, match=r"labels, 0 or 1|Unknown label type"):
+    with pytest.raises(ValueError, match=r"labels, all of them 0 or 1|Unknown label type"):
         quick(sklar.CopulaSelectorClassifier).fit(X, np.column_stack([np.arange(10), np.arange(10)]))
     with pytest.raises(ValueError, match="class_weight is for one class per row"):
         quick(sklar.CopulaSelectorClassifier, class_weight="balanced").fit(X, np.eye(10, dtype=int)[:, :2])

@@ -43,4 +43,4 @@ def test_the_unit_of_penalties_does_not_vanish_where_labels_have_no_noise():
     predictors.out_of_fold_losses = lambda mask, rows=None: 1e-7 + 0.7 * (mask.sum(-1) == 0).flatten(1)
     assert known.float().mean() < 0.7  # both classes are there
     unit = log_penalties(predictors, SETTINGS).exp()[0, 0] / SETTINGS.schedule.penalties[0]
-    assert unit.item() == pytest.approx(0.1 * 0.7, rel=1e-3)
+    assert unit.item() == pytest.approx(SETTINGS.decisions.least_unit * 0.7, rel=1e-3)
