@@ -20,7 +20,7 @@ from sklar.training.engine import checkpoint as checkpoints
 from sklar.training.engine.checkpoint import Checkpoint
 from sklar.training.engine.team import Team
 from sklar.training.honest.predictors import FoldPredictors
-from tests.helpers import quick, run_python
+from tests.helpers import memory_of_fits, quick
 
 HONEST = {"objective": "honest", "batch_size": 100, "max_epochs": 4, "penalty": 0.01}
 
@@ -302,26 +302,8 @@ def test_no_thread_is_left_after_an_interrupt(path, monkeypatch):
 
 def test_memory_does_not_grow_with_the_table_that_is_read_on(tmp_path):
     """A fit that reads 1.2 million rows of nine numbers (86 MB) beside its steps is within 40 MB of one of 200,000."""
-    code = f"""
-import numpy as np, pyarrow as pa, pyarrow.parquet as pq
-from sklar import CopulaSelectorRegressor
-
-def most_memory():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
-
-rng = np.random.default_rng(0)
-path = "{tmp_path}/t.parquet"
-block = pa.table({{**{{f"x{{j}}": rng.standard_normal(100_000) for j in range(8)}}, "y": rng.standard_normal(100_000)}})
-for n_blocks in (2, 12):
-    with pq.ParquetWriter(path, block.schema) as writer:
-        for _ in range(n_blocks):
-            writer.write_table(block)
-    words = dict(penalty=0.01, max_epochs=20, random_state=0, device="cpu", batch_size=1000)
-    model = CopulaSelectorRegressor(**words).fit(path, target="y", max_rows=5000)
-    print(next(record["rows"] for record in model.history_ if record["part"] == "new rows"), most_memory())
-"""
-    (few, low), (many, high) = (map(float, line.split()) for line in run_python(code).splitlines())
+    new_rows = 'next(record["rows"] for record in model.history_ if record["part"] == "new rows")'
+    (few, low), (many, high) = memory_of_fits(tmp_path, "max_epochs=20", new_rows)
     assert min(few, many) > 2000
     assert high - low < 40
 

@@ -9,7 +9,7 @@ import pytest
 from sklar import CopulaRankerClassifier, CopulaSelectorClassifier, CopulaSelectorRegressor
 from sklar.estimators import streaming
 from sklar.estimators.streaming import rows_in_memory
-from tests.helpers import quick, run_python
+from tests.helpers import memory_of_fits, quick
 
 
 def table_of(n=240, seed=0):
@@ -166,26 +166,7 @@ def test_a_table_in_memory_has_y_itself():
 
 def test_memory_does_not_grow_with_the_table(tmp_path):
     """1.2 million rows of nine numbers (86 MB) are fitted and selected within 40 MB of what 200,000 take."""
-    code = f"""
-import numpy as np, pyarrow as pa, pyarrow.parquet as pq
-from sklar import CopulaSelectorRegressor
-
-def most_memory():
-    with open("/proc/self/status") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
-
-rng = np.random.default_rng(0)
-path = "{tmp_path}/t.parquet"
-block = pa.table({{**{{f"x{{j}}": rng.standard_normal(100_000) for j in range(8)}}, "y": rng.standard_normal(100_000)}})
-for n_blocks in (2, 12):
-    with pq.ParquetWriter(path, block.schema) as writer:
-        for _ in range(n_blocks):
-            writer.write_table(block)
-    words = dict(objective="joint", penalty=0.01, max_epochs=1, random_state=0, device="cpu", batch_size=1000)
-    model = CopulaSelectorRegressor(**words).fit(path, target="y", max_rows=5000)
-    rows = sum(batch.num_rows for batch in model.select(path))
-    print(rows, most_memory())
-"""
-    (few, low), (many, high) = (map(float, line.split()) for line in run_python(code).splitlines())
+    selected = "sum(batch.num_rows for batch in model.select(path))"
+    (few, low), (many, high) = memory_of_fits(tmp_path, 'objective="joint", max_epochs=1', selected)
     assert (few, many) == (200_000, 1_200_000)
     assert high - low < 40

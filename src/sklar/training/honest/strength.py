@@ -105,8 +105,8 @@ def preferred(candidates: list[Candidate], problems: Sequence[int], settings: Ho
     """The strongest of those that held-out rows lose least by, or one that loses as little and selects fewer features.
 
     The held-out rows of all `problems` decide together, by loss and price, at the price that the strongest chose; an
-    error is that of a paired difference. Where one model holds for all rows but for a switch, a weak selector never
-    selects fewer features; where it does, rows differ in what decides them, and a strong one shows them all of it.
+    error is that of a paired difference. Where one model holds for all rows but for a switch, a weak selector hardly
+    ever selects fewer features; where it does, rows differ in what decides them, and a strong one shows them all of it.
     """
     if len(candidates) == 1 or not candidates[0].held_out:
         return 0
@@ -130,7 +130,7 @@ def preferred(candidates: list[Candidate], problems: Sequence[int], settings: Ho
 
 
 def _least_gain(candidate: Candidate, settings: HonestSettings) -> float:
-    """What a weaker selector must gain at least: where labels have no noise, hardly anything is beyond chance."""
+    """What a weaker selector must gain at least: where labels have no noise, next to nothing is beyond chance."""
     if settings.selector.k is not None:
         return 0.0
     return settings.decisions.least_gain * float(loss_of_nothing(candidate.predictors).mean())
