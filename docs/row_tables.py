@@ -26,6 +26,7 @@ import dependence  # noqa: E402
 import dependence_blocks  # noqa: E402
 import dependence_ranking  # noqa: E402
 import dependence_tables  # noqa: E402
+import few_rows  # noqa: E402
 import fidelity  # noqa: E402
 import joint_ablation  # noqa: E402
 import one_fit  # noqa: E402
@@ -260,6 +261,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "persuasion": lambda: persuasion.table(rows_of("persuasion")),
     "one fit": lambda: one_fit.table(rows_of("one-fit")),
     "strengths": lambda: strengths.table(rows_of("strengths")),
+    "few rows": lambda: few_rows.table(rows_of("few-rows")),
     "rivals, 11 features": lambda: rivals_found(11),
     "rivals, 11 features, cost": lambda: rivals_cost(11),
     "rivals, 100 features": lambda: rivals_found(100),
