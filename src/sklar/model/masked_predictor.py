@@ -8,25 +8,16 @@ of theirs.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import embedding_bag
 
+from sklar.model.cells import Bags, Cells
 from sklar.model.gates import inputs_of, renumbered, to_inputs
 from sklar.model.networks import StackedLinear
 from sklar.model.piecewise import Piecewise
 
 MOST_VALUES = 2**24  # that pieces make of rows at a time: a whole table would take several times its memory
-
-
-class Bags(NamedTuple):
-    """Rows of a table of weights to sum up, as `embedding_bag` takes them."""
-
-    number: Tensor  # of each row, (E,)
-    factor: Tensor  # that it counts with, (E,)
-    sizes: Tensor  # rows of each bag
 
 
 class MaskedPredictor(nn.Module):
@@ -89,20 +80,18 @@ class MaskedPredictor(nn.Module):
         """From the first layer's activations to the output."""
         return self.last(torch.relu_(self.second(active)))
 
-    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor) -> Tensor:
+    def flip_step(self, x: Tensor, mask: Tensor, index: Tensor, cells: Cells | None = None) -> Tensor:
         """What flipping gate i adds to the first pre-activation, for each i in `index` (R, n, K): (R, n, K, h).
 
-        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2.
+        +-(x_i W_i + W'_i), with W the weights of x * z and W' those of z - 1/2. `cells` are those of x, if known.
         """
         sign = 1 - 2 * mask.gather(-1, index)  # (R, n, K)
         if self.gate_of_value is None:
             return self._flip_one_value(x, index, sign)
         if x.device.type == "cpu":
             row = torch.arange(index.shape[0] * index.shape[1]).repeat_interleave(index.shape[2])
-            bags = self._bags(x, row, index.flatten(), sign.flatten())
-            offsets = bags.sizes.cumsum(0) - bags.sizes
-            steps = embedding_bag(bags.number, self._table(), offsets, mode="sum", per_sample_weights=bags.factor)
-            return steps.view(*index.shape, -1)
+            bags = self._bags(x, row, index.flatten(), sign.flatten(), cells)
+            return bags.summed(self._table()).view(*index.shape, -1)
         # The same work whatever was drawn, so that a graph can capture it.
         own = self.values(x).unsqueeze(2) * (self.gate_of_value == index.unsqueeze(-1))  # (R, n, K, n_values)
         of_value = own.flatten(1, 2) @ self.first.weight[:, : self.n_values]
@@ -135,7 +124,9 @@ class MaskedPredictor(nn.Module):
         moved = (hidden.unsqueeze(2) + step).flatten(1, 2)
         return self.after_first(moved).unflatten(1, step.shape[1:3])
 
-    def sum_of_steps(self, x: Tensor, row: Tensor, gate: Tensor, sign: Tensor, starts: Tensor) -> Tensor:
+    def sum_of_steps(
+        self, x: Tensor, row: Tensor, gate: Tensor, sign: Tensor, starts: Tensor, cells: Cells | None = None
+    ) -> Tensor:
         """What opening (sign 1) or shutting (-1) gates adds to the first pre-activation, summed by group: (G, h).
 
         row, gate, sign : (M,), one change each; rows of all replicas are numbered through
@@ -145,48 +136,23 @@ class MaskedPredictor(nn.Module):
             start = row // x.shape[1] * self.first.weight.shape[1]
             value = x.reshape(-1).index_select(0, row * self.n_inputs + gate)
             number = torch.stack([start + gate, start + gate + self.n_inputs], dim=-1).view(-1)
-            factor, offsets = torch.stack([value * sign, sign], dim=-1).view(-1), 2 * starts
-            table = self.first.weight.flatten(0, 1)
-        else:
-            number, factor, sizes = self._bags(x, row, gate, sign)
-            offsets, table = (sizes.cumsum(0) - sizes)[starts], self._table()
-        return embedding_bag(number, table, offsets, mode="sum", per_sample_weights=factor)
+            factor = torch.stack([value * sign, sign], dim=-1).view(-1)
+            return Bags(number, factor, 2 * starts).summed(self.first.weight.flatten(0, 1))
+        bags = self._bags(x, row, gate, sign, cells)
+        return bags._replace(starts=bags.starts[starts]).summed(self._table())
 
-    def _bags(self, x: Tensor, row: Tensor, gate: Tensor, sign: Tensor) -> Bags:
-        """A bag a change: rows of the `_table` for the gate's inputs that are not 0, and for its mask.
-
-        Of a column of categories one input is not 0. Where numbers have pieces every input has three rows: of its
-        value, and of the edges below and above it.
-        """
+    def cells(self, x: Tensor) -> Cells | None:
+        """Of all gates of rows (R, n, D), for several questions about them; None where every gate is one input."""
         if self.gate_of_input is None:
+            return None
+        return Cells.of(x, self.gate_of_input, self.pieces, self.n_values, self.n_features)
+
+    def _bags(self, x: Tensor, row: Tensor, gate: Tensor, sign: Tensor, cells: Cells | None) -> Bags:
+        """A bag a change, of rows of the `_table`."""
+        cells = self.cells(x) if cells is None else cells
+        if cells is None:
             return self._bags_of_numbers(x, row, gate, sign)
-        n_rows, d, place = self.first.weight.shape[1], self.n_features, self._place_of_input()
-        # A number that is 0 still has pieces that are not.
-        counted = x if place is None else x.masked_fill(place >= 0, 1.0)
-        of_row, of_input = torch.nonzero(counted.reshape(-1, self.n_inputs)).unbind(1)  # in the order of their gates
-        held = torch.bincount(of_row * d + self.gate_of_input[of_input], minlength=x[..., 0].numel() * d)
-        of_input = torch.cat([of_input, of_input.new_zeros(1)])  # there may be none
-        cell = row * d + gate
-        length = held[cell] + 1  # the last one is of the mask
-        ends = length.cumsum(0)
-        change = torch.repeat_interleave(length)
-        entry = (held.cumsum(0) - held)[cell][change] + torch.arange(len(change), device=x.device)
-        entry -= (ends - length)[change]
-        of_mask = torch.zeros_like(change, dtype=torch.bool)
-        of_mask[ends - 1] = True
-        number = of_input[entry.masked_fill_(of_mask, 0)]
-        value = x.reshape(-1)[row[change] * self.n_inputs + number].masked_fill_(of_mask, 1.0)
-        replica, sign = row[change] // x.shape[1], sign[change]
-        start = torch.where(of_mask, self.n_values + gate[change], number) + replica * n_rows
-        if self.pieces is None or place is None:
-            return Bags(start, value * sign, length)
-        cut = place[number].masked_fill_(of_mask, -1)
-        table_row = replica * len(self.pieces.cut) + cut.clamp_min(0)
-        edge, share = self.pieces.place(value, table_row)
-        above = self.first.weight.shape[0] * n_rows + table_row * (self.pieces.n_bins + 1) + edge
-        sign_of_edge = sign * (cut >= 0)
-        factors = torch.stack([value * sign, (1 - share) * sign_of_edge, share * sign_of_edge], dim=-1)
-        return Bags(torch.stack([start, above, above + 1], dim=-1).view(-1), factors.view(-1), 3 * length)
+        return cells.bags(row * self.n_features + gate, sign)
 
     def _table(self) -> Tensor:
         """The weights of all replicas, and what pieces add up to at their edges: (rows, h)."""
@@ -206,15 +172,7 @@ class MaskedPredictor(nn.Module):
         above, start = replicas * n_rows + table_row * (self.pieces.n_bins + 1) + edge, replica * n_rows + gate
         numbers = torch.stack([start, start + self.n_values, above, above + 1], dim=-1)
         factors = torch.stack([value, torch.ones_like(value), 1 - share, share], dim=-1) * sign.unsqueeze(-1)
-        return Bags(numbers.view(-1), factors.view(-1), torch.full_like(gate, 4))
-
-    def _place_of_input(self) -> Tensor | None:
-        """The number of each input among those that are cut, -1 for others: (D,); None where none is."""
-        if self.pieces is None:
-            return None
-        places = torch.full((self.n_inputs,), -1, device=self.first.weight.device)
-        places[self.pieces.cut] = torch.arange(len(self.pieces.cut), device=places.device)
-        return places
+        return Bags(numbers.view(-1), factors.view(-1), torch.arange(0, 4 * len(gate), 4, device=x.device))
 
     @torch.no_grad()
     def part(self, replicas: slice) -> MaskedPredictor:

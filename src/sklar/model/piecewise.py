@@ -54,7 +54,7 @@ class Piecewise(nn.Module):
         width = edges.diff(dim=-1)
         pieces.lower.copy_(edges[..., :-1].repeat_interleave(each, 0))
         pieces.inverse_width.copy_(torch.where(width > 0, 1 / width, 0.0).repeat_interleave(each, 0))
-        passed = pieces.passed(values.repeat_interleave(each, 0), slice(None))
+        passed = pieces.passed(values.repeat_interleave(each, 0))
         mean, spread = passed.mean(1), passed.std(1)
         pieces.mean.copy_(mean)
         pieces.scale.copy_(torch.where(spread > 1e-6, 1 / spread, 0.0))
@@ -68,12 +68,12 @@ class Piecewise(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """e_b of rows (..., n, D), whose leading axes are those of the replicas: (..., n, M B)."""
         mean, scale = (self._of_rows(part, x) for part in (self.mean, self.scale))
-        return ((self.passed(x, self.cut) - mean) * scale).flatten(-2)
+        return self.passed(x.index_select(-1, self.cut)).sub_(mean).mul_(scale).flatten(-2)
 
-    def passed(self, x: Tensor, cut: Tensor | slice) -> Tensor:
-        """clip((x - lower) / width, 0, 1) of the columns `cut` of x: (..., n, M, B)."""
+    def passed(self, x: Tensor) -> Tensor:
+        """clip((x - lower) / width, 0, 1) of the values x (..., n, M) that are cut: (..., n, M, B)."""
         lower, inverse = (self._of_rows(part, x) for part in (self.lower, self.inverse_width))
-        return ((x[..., cut].unsqueeze(-1) - lower) * inverse).clamp(0, 1)
+        return (x.unsqueeze(-1) - lower).mul_(inverse).clamp_(0, 1)  # B times as large as x: one array is enough
 
     def _of_rows(self, part: Tensor, x: Tensor) -> Tensor:
         """(R, M, B), with the leading axes of x and one for its rows."""

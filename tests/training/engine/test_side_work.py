@@ -47,6 +47,15 @@ def test_one_thread_stays_alone():
         assert not SideWork(CPU).threaded
 
 
+def test_another_place_keeps_the_thread_where_products_have_one_already():
+    with threads(2):
+        side = SideWork(CPU, thread=True)
+        with threads_for(16):
+            assert side.another().threaded
+            assert not SideWork(CPU, thread=True).threaded
+        assert not SideWork(CPU).another().threaded
+
+
 def test_an_error_beside_is_not_lost():
     with threads(2):
         side = SideWork(CPU, thread=True)

@@ -114,6 +114,15 @@ def test_a_second_thread_changes_nothing(k):
     assert all(torch.equal(a, b) for a, b in zip(*ends, strict=True))
 
 
+def test_copies_of_predictors_learn_in_a_thread_too():
+    """A fit copies them for every strength, after torch was given one thread."""
+    with threads(2):
+        _, predictors = small_parts()
+        with threads_for(4):
+            assert predictors.copied().beside.threaded
+            assert predictors.copied().beside is not predictors.beside
+
+
 def test_exactly_k_features():
     selector, predictors = small_parts(replace(SETTINGS, k=2))
     ranker = train_selector(selector, predictors, at(0), 3, predictors.folds.n_train)

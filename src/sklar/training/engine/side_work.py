@@ -34,10 +34,17 @@ class SideWork:
     """
 
     def __init__(self, device: torch.device, thread: bool = False) -> None:
+        self.device = device
         self.stream = torch.cuda.Stream(device) if device.type == "cuda" else None
         self.threaded = thread and device.type == "cpu" and torch.get_num_threads() > 1
         self.pool: ThreadPoolExecutor | None = None
         self.unread: Handle | None = None
+
+    def another(self) -> SideWork:
+        """A second place like this one, also where torch has been given one thread since this was made."""
+        other = SideWork(self.device)
+        other.threaded = self.threaded
+        return other
 
     def start(self, work: Callable[..., Result], *inputs: Tensor) -> Handle[Result]:
         """Begin `work(*inputs)`; what it returns, and what it changes, may be read after `result()` of the handle."""

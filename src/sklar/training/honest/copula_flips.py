@@ -97,7 +97,7 @@ def by_changes(trial: Trial, latents: Latents, index: Tensor) -> CopulaFlips:
 def _flip_steps(trial: Trial, mask: Tensor, index: Tensor) -> Tensor:
     """Steps of K flips, and of the first, the second and both flips of the pair: (R, n, K + 3, h)."""
     pair = index[..., :2]
-    steps = trial.judge.flip_step(trial.x, mask, torch.cat([index, pair, pair[..., :1]], dim=-1))
+    steps = trial.judge.flip_step(trial.x, mask, torch.cat([index, pair, pair[..., :1]], dim=-1), trial.cells)
     steps[:, :, -1] += steps[:, :, 1]
     return steps
 
@@ -117,7 +117,8 @@ def _move(trial: Trial, found: Crossings, flipped: Tensor, drawn: Tensor) -> Ten
     replicas, n, moves = drawn.shape
     key, sizes = torch.unique_consecutive(found.move * (replicas * n) + found.row, return_counts=True)
     move, row = key // (replicas * n), key % (replicas * n)  # (G,), moves that take gates along
-    by = trial.judge.sum_of_steps(trial.x, found.row, found.gate, found.sign, sizes.cumsum(0) - sizes)
+    starts = sizes.cumsum(0) - sizes
+    by = trial.judge.sum_of_steps(trial.x, found.row, found.gate, found.sign, starts, trial.cells)
     target, flat = row * (moves + 2) + move, flipped.view(-1, flipped.shape[-1])
     flat.index_add_(0, target, by)
     of_pair = move == moves - 1

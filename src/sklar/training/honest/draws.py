@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sklar.model.cells import Cells
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.normalise import normalised_loadings
 from sklar.training.engine.team import WHOLE, Share
@@ -104,6 +105,11 @@ class Trial:
     x: Tensor
     y: Tensor
     draw: Draw
+
+    @cached_property
+    def cells(self) -> Cells | None:
+        """What flips of the rows' gates are made of."""
+        return self.judge.cells(self.x) if self.x.device.type == "cpu" else None
 
     @cached_property
     def hidden(self) -> Tensor:

@@ -26,7 +26,7 @@ def exact_gains(trial: Trial, index: Tensor) -> tuple[Tensor, CopulaFlips | None
     if trial.draw.latents is not None:
         flips = copula_flips(trial, trial.draw.latents, index)
         return flips.gain, flips
-    step = trial.judge.flip_step(trial.x, trial.draw.mask, index)
+    step = trial.judge.flip_step(trial.x, trial.draw.mask, index, trial.cells)
     flipped = trial.losses(step.add_(trial.hidden.unsqueeze(2)))
     sign = 2 * trial.draw.mask.gather(-1, index) - 1  # -1: the flip opens the gate
     return (flipped - trial.drawn_loss.unsqueeze(-1)) * sign, None

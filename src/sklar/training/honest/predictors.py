@@ -58,7 +58,8 @@ class FoldPredictors:
         of_input, pieces = None if gates.of_input is None else gates.of_input.cpu(), _pieces(folds, settings.n_bins)
         network = MaskedPredictor(gates.n, settings.hidden, task.n_outputs, replicas, start, of_input, pieces)
         self.learner = self._learner(network.to(device))
-        self.beside = self._side_work()  # where they learn while flips are tried
+        # Where they learn while flips are tried; no thread where other processes wait for messages in their order.
+        self.beside = SideWork(device, thread=team.is_alone)
 
     @property
     def state(self) -> State:
@@ -121,14 +122,14 @@ class FoldPredictors:
         narrow.folds, narrow.alive = self.folds.only(columns, alive), alive
         keep = columns.repeat_interleave(self.folds.n_folds, 0)
         narrow.learner = narrow._learner(self.learner.network.only(keep), self.judge.only(keep))
-        narrow.beside = self._side_work()
+        narrow.beside = self.beside.another()
         return narrow
 
     def with_weights(self, network: MaskedPredictor, judge: MaskedPredictor) -> FoldPredictors:
         """The predictors of the same rows and features with other weights, learning anew from them."""
         other = copy.copy(self)
         other.learner = other._learner(network, judge)
-        other.beside = self._side_work()
+        other.beside = self.beside.another()
         return other
 
     def of_rows(self, folds: Folds) -> FoldPredictors:
@@ -153,10 +154,6 @@ class FoldPredictors:
         s = self.settings
         optimiser = adamw(network, s.learning_rate, s.weight_decay * self.folds.noise, no_decay="first.weight")
         return AveragedLearner(network, optimiser, s.ema_decay, average, self.team)
-
-    def _side_work(self) -> SideWork:
-        """A thread of its own only where no other process waits for messages in their order."""
-        return SideWork(self.alive.device, thread=self.team.is_alone)
 
     @torch.no_grad()
     def held_out_losses(self, x: Tensor, mask: Tensor, y: Tensor) -> Tensor:

@@ -128,5 +128,5 @@ def slopes(trial: Trial) -> Tensor:
 
 def swap_gains(trial: Trial, out: Tensor, into: Tensor) -> Tensor:
     """Loss as drawn minus loss with feature `out` hidden and feature `into` shown instead: (R, n, K)."""
-    hide, show = (trial.judge.flip_step(trial.x, trial.draw.mask, index) for index in (out, into))
+    hide, show = (trial.judge.flip_step(trial.x, trial.draw.mask, index, trial.cells) for index in (out, into))
     return trial.drawn_loss.unsqueeze(-1) - trial.losses(trial.hidden.unsqueeze(2) + hide + show)
