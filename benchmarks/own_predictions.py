@@ -4,7 +4,7 @@
     python benchmarks/own_predictions.py --tables phoneme adult --splits 1 --jobs 2
     python benchmarks/own_predictions.py --table                          # Markdown, from the rows
 
-One fit a split, with predictor="auto": its networks alone are the selector with predictor=None, which selects the same.
+One default fit a split: its networks alone are the selector with predictor="networks", which selects the same.
 Scores are accuracy or R^2, in percent. Splits and LightGBM are those of `real_tables.py`. Rows that are there are not
 measured again.
 """
@@ -48,7 +48,7 @@ def measure(table: str, number: int, quick: bool) -> dict[str, Any] | None:
         return None
     kind = sklar.CopulaSelectorClassifier if split.is_classification else sklar.CopulaSelectorRegressor
     start = time.perf_counter()
-    model = kind(random_state=number, predictor="auto", **{"max_epochs": 2} if quick else {})
+    model = kind(random_state=number, **{"max_epochs": 2} if quick else {})
     model.fit(split.X.iloc[split.train], split.y_train)
     seconds = time.perf_counter() - start
     test = split.X.iloc[split.test]

@@ -78,6 +78,19 @@ def test_every_estimator_can_be_audited(n_refits):
     assert regressor.audit(x, x[:, 0], n_refits=0).mean_features == 1.0
 
 
+def test_a_better_predictor_is_no_leak():
+    """Trees that learned from masks of other rows can know no code: the gap is that of the networks."""
+    X, value = toy_rows(400)
+    model = quick(sklar.CopulaSelectorClassifier, objective="honest", predictor="trees", max_epochs=2).fit(X, value > 0)
+    report = model.audit(X, value > 0, n_refits=0)
+    networks = quick(sklar.CopulaSelectorClassifier, objective="honest", predictor="networks", max_epochs=2)
+    networks.fit(X, value > 0)
+    assert report.network_score == pytest.approx(100 * networks.score(X, value > 0))
+    assert report.gap == report.network_score - report.evalx_score != report.own_score - report.evalx_score
+    assert "its networks" in str(report)
+    assert networks.audit(X, value > 0, n_refits=0).network_score is None
+
+
 def test_a_target_of_the_wrong_length_is_named():
     x, y = rows(60)
     selector = sklar.CopulaSelectorClassifier(max_epochs=2, random_state=0).fit(x, y)

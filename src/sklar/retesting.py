@@ -45,7 +45,8 @@ def judged_rows(fitted: FittedModel, rows: Any, y: np.ndarray, as_many: bool) ->
     def losses(shown: np.ndarray) -> np.ndarray:
         result = np.empty(len(shown))
         for part, network, x in fitted.blocks(rows):
-            output = network.output(x, torch.from_numpy(shown[part]).to(x.device, x.dtype).unsqueeze(0))
+            mask = torch.from_numpy(shown[part]).to(x.device, x.dtype).unsqueeze(0)
+            output = fitted.output_of(network, x, mask)
             target = torch.from_numpy(numbers[part]).to(x.device).unsqueeze(0)
             result[part] = task.row_loss(output, target)[0].cpu().numpy()
         return result

@@ -70,8 +70,6 @@ def test_all_views_are_of_the_trees(cls, by_trees, tmp_path):
     assert model.report(X, y, tmp_path / "r.html", audit=False).is_file()
     if cls is sklar.CopulaSelectorClassifier:
         assert model.audit(X, y, n_refits=0).own_score == pytest.approx(100 * model.score(X, y))
-    with pytest.raises(ValueError, match="HistGradientBoosting"):
-        model.to_onnx(tmp_path / "m.onnx")
 
 
 def test_it_travels_in_the_file_and_in_a_pickle(cls, by_trees, tmp_path):
@@ -177,16 +175,38 @@ def test_a_predictor_that_takes_no_missing_values_is_refused_before_the_fit():
 @pytest.mark.parametrize("words", [{}, {"n_models": 2}])
 def test_auto_takes_what_predicts_other_rows_best(words, tmp_path, monkeypatch):
     monkeypatch.setattr("sklar.predictor.boosting.MOST_ROUNDS", 25)
-    X = np.random.default_rng(0).standard_normal((400, 3))
+    X = np.random.default_rng(0).standard_normal((600, 3))
     y = (np.floor(3 * X[:, 0]) % 2).astype(int)  # steps: easy for trees, hard for networks
     words = {"objective": "honest", "n_folds": 2, "forced": [0], "max_epochs": 2, **words}
     model = quick(sklar.CopulaSelectorClassifier, predictor="auto", **words).fit(X, y)
     record = model.history_[-1]
     assert (record["part"], record["predictor"]) == ("predictor", "trees")
     assert record["loss_trees"] < record["loss_networks"]
-    assert model.score(X, y) > 0.9 > quick(sklar.CopulaSelectorClassifier, **words).fit(X, y).score(X, y)
+    networks = quick(sklar.CopulaSelectorClassifier, predictor="networks", **words).fit(X, y)
+    assert model.score(X, y) > 0.9 > networks.score(X, y)
+    assert networks.fitted_.predictor is None
+    np.testing.assert_array_equal(networks.select(X), model.select(X))
     model.save(tmp_path / "m.sklar")
     np.testing.assert_array_equal(sklar.load(tmp_path / "m.sklar").predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize(("n", "tried"), [(499, 0), (500, 1)])
+def test_auto_tries_trees_of_one_fold_first(n, tried, monkeypatch):
+    """With 500 rows or more; where these do not help, those of all folds are not made."""
+    calls = []
+
+    def useless(lesson, masks, judged, folds, rng):
+        calls.append(len(lesson.values))
+        mine = np.flatnonzero(folds[judged.rows] == 0)
+        return mine, np.full((len(mine), 1), 100.0)
+
+    monkeypatch.setattr("sklar.estimators.prediction.tried_trees", useless)
+    monkeypatch.setattr("sklar.estimators.prediction.cross_fitted_trees", lambda *_: pytest.fail("made all the same"))
+    X, value = toy_rows(n)
+    model = quick(sklar.CopulaSelectorRegressor, objective="honest", max_epochs=2).fit(X, value)
+    assert calls == [n] * tried
+    assert model.fitted_.predictor is None
+    assert [h["predictor"] for h in model.history_ if h["part"] == "predictor"] == ["networks"] * tried
 
 
 def test_the_mean_of_networks_and_trees_travels(tmp_path):
@@ -194,7 +214,7 @@ def test_the_mean_of_networks_and_trees_travels(tmp_path):
     words = {"objective": "honest", "n_folds": 2, "max_epochs": 2}
     cls = sklar.CopulaSelectorRegressor
     model = quick(cls, predictor=trees_for(cls), **words).fit(X, value)
-    trees, plain = model.predict(X), quick(cls, **words).fit(X, value).predict(X)
+    trees, plain = model.predict(X), quick(cls, predictor="networks", **words).fit(X, value).predict(X)
     model.fitted_ = replace(model.fitted_, predictor=replace(model.fitted_.predictor, with_networks=True))
     np.testing.assert_allclose(model.predict(X), (trees + plain) / 2)
     model.save(tmp_path / "m.sklar")

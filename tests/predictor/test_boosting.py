@@ -44,6 +44,34 @@ def test_a_row_is_judged_by_trees_that_did_not_learn_from_it():
     assert len(found.predictor.models[0].trees.root) <= 3 * 5
 
 
+def test_a_trial_is_of_one_fold_that_its_trees_did_not_learn_from():
+    noise = np.random.default_rng(1).standard_normal(300)
+    lesson, masks = lesson_of(encode_numbers(noise, "squared", None), 300), np.ones((300, 5), dtype=bool)
+    folds = np.arange(300) % 3
+    mine, outputs = boosting.tried_trees(lesson, masks, judged(300), folds, np.random.default_rng(0))
+    np.testing.assert_array_equal(mine, np.flatnonzero(folds == 0))
+    assert outputs.shape == (100, 1)
+    assert np.corrcoef(outputs[:, 0], noise[mine])[0, 1] < 0.5  # 5 standard errors of 0
+
+
+def test_trees_of_a_fold_have_one_thread(monkeypatch):
+    from threadpoolctl import threadpool_info
+
+    threads = []
+
+    class Watched(boosting.HistGradientBoostingRegressor):
+        def fit(self, *given, **words):
+            threads.extend(lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "openmp")
+            return super().fit(*given, **words)
+
+    monkeypatch.setattr(boosting, "HistGradientBoostingRegressor", Watched)
+    monkeypatch.setattr(boosting, "as_trees", lambda model, x: None)
+    with pytest.raises(AssertionError):  # this class is none that trees are read from
+        fitted(encode_numbers(np.arange(300.0), "squared", None), 300)
+    assert threads
+    assert set(threads) == {1}
+
+
 def test_outputs_stand_in_the_order_of_the_judged_rows():
     X = np.random.default_rng(0).standard_normal((300, 5))  # those of the lesson
     found = fitted(encode_classes(np.digitize(X[:, 0], [-0.5, 0.5]), None, None), 300, np.arange(300) // 150)

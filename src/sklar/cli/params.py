@@ -92,7 +92,7 @@ PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("batch-size", int, "Rows per step."),
     ("learning-rate", float, "Learning rate of the optimiser."),
     ("weight-decay", float, "Weight decay of the optimiser."),
-    ("predictor", str, "auto or trees: what predicts from the selected features, instead of networks."),
+    ("predictor", str, "auto, networks or trees: what predicts from the selected features."),
     ("n-models", int, "Models that vote, each from its own seed."),
     ("n-folds", int, "Folds of cross-fitting."),
     ("validation-fraction", float, "Share of rows held out for validation."),

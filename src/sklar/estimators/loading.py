@@ -57,10 +57,10 @@ def load(path: str | PathLike[str]) -> CopulaEstimator:
 
 
 def _predictor(saved: Saved) -> Any:
-    """The parameter `predictor`: None, a name, or of an estimator what describes it."""
+    """The parameter `predictor`: a name, or of an estimator what describes it."""
     given = saved.parameters["predictor"]
-    if given != "auto" and (given is None) != (saved.fitted.predictor is None):
-        raise ModelFileError("parameters.predictor does not fit predictor: one of them is null")
+    if given != "auto" and (given == "networks") != (saved.fitted.predictor is None):
+        raise ModelFileError("parameters.predictor does not fit predictor: one of them says that networks predict")
     if not isinstance(given, dict):
         return given
     return SavedPredictor(text("parameters.predictor", record("parameters.predictor", given, [ESTIMATOR])[ESTIMATOR]))

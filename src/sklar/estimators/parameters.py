@@ -58,7 +58,7 @@ class CopulaParameters(DeclaredParams, BaseEstimator):
     weight_decay: NonNegative | None = None
     dates: Literal["ordinal", "parts"] | None = None
     scaling: Literal["column", "global"] = "column"
-    predictor: Literal["auto", "trees"] | Estimator | None = None
+    predictor: Literal["auto", "networks", "trees"] | Estimator = "auto"
     n_models: Count = 1
     n_folds: AtLeastTwo = 4
     validation_fraction: Share = 0.2

@@ -13,8 +13,8 @@ from torch import Tensor
 from sklar.fitted import FittedModel
 from sklar.model.honest_model import mean_output
 from sklar.model.row_blocks import RowAnswers, row_blocks
-from sklar.predictor.boosting import CrossFitted, Judged, cross_fitted_trees
-from sklar.predictor.choice import MEAN, NETWORKS, TREES, choose_predictor
+from sklar.predictor.boosting import CrossFitted, Judged, cross_fitted_trees, tried_trees
+from sklar.predictor.choice import ERRORS, MEAN, NETWORKS, TREES, PredictorChoice, choose_predictor
 from sklar.predictor.fit import require_usable, train_predictor
 from sklar.predictor.lesson import Lesson
 from sklar.predictor.masks import dealt_to_others
@@ -23,12 +23,13 @@ from sklar.target import EncodedTarget
 
 MOST_MASKS = 20_000  # that are dealt to all rows
 N_FOLDS = 4  # where the networks have none
+LEAST_ROWS = 500  # from which on "auto" tries trees
 
 
 def require_predictor(given: Any, encoded: EncodedTarget) -> None:
     """Raise, before the work, where a predictor cannot predict such a target."""
     kind, targets = encoded.target.kind, getattr(encoded.task, "targets", None)
-    if given is None or (given == "auto" and kind == "risk"):
+    if given == "networks" or (given == "auto" and kind == "risk"):
         return
     if kind == "risk":
         raise ValueError("predictor cannot be combined with loss='cox'; leave it out")
@@ -47,7 +48,8 @@ def with_predictor(
 
     `folds` say which rows the predictors of each network did not learn from.
     """
-    if given is None or (given == "auto" and (not folds or encoded.target.kind == "risk")):
+    few = rows.shape[0] < LEAST_ROWS
+    if given == "networks" or (given == "auto" and (few or not folds or encoded.target.kind == "risk")):
         return fitted
     schema = fitted.schema
     some = np.sort(np.random.default_rng([seed, 0]).permutation(rows.shape[0])[:MOST_MASKS])
@@ -57,22 +59,35 @@ def with_predictor(
         return replace(fitted, predictor=train_predictor(given, schema, x, masks, encoded, seed))
     rng = np.random.default_rng([seed, 1])
     of_trees = folds[0] if folds else rng.permutation(len(x)) % min(N_FOLDS, len(x))
-    dealt = dealt_to_others(masks, rng)  # to the rows `some`
-    trees = cross_fitted_trees(Lesson.of(schema, x, encoded), masks, Judged(some, dealt), of_trees, rng)
+    lesson, judged = Lesson.of(schema, x, encoded), Judged(some, dealt_to_others(masks, rng))
     if given == "trees":
-        return replace(fitted, predictor=trees.predictor)
-    networks = _out_of_fold(fitted, x[some], dealt, np.stack(folds)[:, some])
-    return _chosen(fitted, networks, trees, encoded, some)
+        return replace(fitted, predictor=cross_fitted_trees(lesson, masks, judged, of_trees, rng).predictor)
+    networks = _out_of_fold(fitted, x[some], judged.masks, np.stack(folds)[:, some])
+    mine, tried = tried_trees(lesson, masks, judged, of_trees, rng)
+    choice = _choice(fitted, networks[mine], tried, encoded, some[mine], errors=0.0)
+    if choice.name == NETWORKS:
+        return replace(fitted, history=[*fitted.history, choice.record()])
+    trees = cross_fitted_trees(lesson, masks, judged, of_trees, rng)
+    return _chosen(fitted, trees, _choice(fitted, networks, trees.outputs, encoded, some))
 
 
-def _chosen(
-    fitted: FittedModel, networks: Tensor, trees: CrossFitted, encoded: EncodedTarget, rows: np.ndarray
-) -> FittedModel:
-    """The networks alone, the trees alone, or both, whichever predicts rows best that it did not learn from."""
-    by_trees = torch.from_numpy(trees.outputs).to(networks.dtype)
-    mean = mean_output(torch.stack([networks, by_trees]), fitted.network.architecture)[0]
+def _choice(
+    fitted: FittedModel,
+    networks: Tensor,
+    by_trees: np.ndarray,
+    encoded: EncodedTarget,
+    rows: np.ndarray,
+    errors: float = ERRORS,
+) -> PredictorChoice:
+    """What predicts some rows best that it did not learn from, from outputs of networks and of trees (m, out)."""
+    trees = torch.from_numpy(by_trees).to(networks.dtype)
+    mean = mean_output(torch.stack([networks, trees]), fitted.network.architecture)[0]
     y, weight = torch.from_numpy(encoded.numbers[rows]), None if encoded.weight is None else encoded.weight[rows]
-    choice = choose_predictor({NETWORKS: networks, MEAN: mean, TREES: by_trees}, encoded.task, y, weight)
+    return choose_predictor({NETWORKS: networks, MEAN: mean, TREES: trees}, encoded.task, y, weight, errors)
+
+
+def _chosen(fitted: FittedModel, trees: CrossFitted, choice: PredictorChoice) -> FittedModel:
+    """The networks alone, the trees alone, or both."""
     predictor = None if choice.name == NETWORKS else replace(trees.predictor, with_networks=choice.name == MEAN)
     return replace(fitted, predictor=predictor, history=[*fitted.history, choice.record()])
 

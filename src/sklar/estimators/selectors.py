@@ -111,13 +111,13 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     batch_size : int, default 1000
     learning_rate, weight_decay : float or None
         Of the optimiser (of ChoiceNet, in honest training). None is the objective's own.
-    predictor : estimator, "auto", "trees" or None, default None
-        What predicts from the selected features, on which the selection does not depend. None is the networks that the
+    predictor : "auto", "networks", "trees" or an estimator, default "auto"
+        What predicts from the selected features, on which the selection does not depend. "networks" are those that the
         selector learned through. An estimator is a scikit-learn classifier or regressor that accepts missing values
         (`HistGradientBoosting*`, LightGBM, XGBoost, ...): a clone of it learns, after the selector, from rows with
         features hidden (NaN) by masks of other rows and by random ones. "trees" is boosted trees, cross-fitted in the
         same way; "auto" is the networks, such trees or the mean of both, as rows say that these did not learn from
-        (joint training has no such rows, and keeps its networks). `history_` has what was chosen.
+        (the networks below 500 rows, and in joint training, which has no such rows). `history_` has what was chosen.
     n_models : int, default 1
         Models to train side by side, each from a seed of its own. Most of them decide a selection, the mean of them a
         prediction, and `selection_frequency` says how many agree. On a CPU they cost about as much as so many fits.

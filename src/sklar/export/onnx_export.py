@@ -32,6 +32,7 @@ except ImportError as error:
 
 from sklar.atomic import replace_file
 from sklar.export.onnx_graph import Graph
+from sklar.export.onnx_trees import tree_outputs
 from sklar.fitted import FittedModel
 from sklar.model.acquisition_model import AcquisitionModel
 from sklar.model.binary_mask import FAR_BELOW
@@ -53,7 +54,7 @@ def write_onnx(fitted: FittedModel, path: str | PathLike[str]) -> None:
     x = _scaled(graph, fitted)
     mask = _shown(graph, fitted.network, x)
     shown = graph.cast(mask, TensorProto.DOUBLE)
-    outputs = _outputs(graph, fitted.network, x, shown, target.is_classified)
+    outputs = _predicted(graph, fitted, x, shown)
     _predictions(graph, fitted, graph("Squeeze", outputs, graph.whole(0)))
     whole = graph("Squeeze", graph.spread(shown, schema.columns, schema.n_columns, 0.0), graph.whole(0))
     graph.output(graph.cast(whole, TensorProto.BOOL), "mask", TensorProto.BOOL, "n", schema.n_columns)
@@ -66,8 +67,10 @@ def write_onnx(fitted: FittedModel, path: str | PathLike[str]) -> None:
 def refuse_what_does_not_fit(fitted: FittedModel) -> None:
     """Raise for a model whose answers the graph could not equal."""
     a, kind = fitted.network.architecture, fitted.target.kind
-    if fitted.predictor is not None:
-        raise ValueError(f"to_onnx writes networks; this model predicts by {fitted.predictor.name}: fit without it")
+    if fitted.predictor is not None and not fitted.predictor.is_plain:
+        raise ValueError(
+            f"to_onnx writes networks and boosted trees; this model predicts by {fitted.predictor.name}: fit without it"
+        )
     if not fitted.schema.encoding.is_plain:
         raise ValueError("to_onnx takes tables of numbers; this model has text columns, dates or missing values")
     present = [name for name in ("gate_of_input", "forced", "min_features") if getattr(a, name)]
@@ -209,6 +212,18 @@ def _beaten(graph: Graph, mask: str | None, scores: str, groups: np.ndarray) -> 
     beats = graph.cast(graph("And", higher, rivals), TensorProto.DOUBLE)  # (1, n, m, m)
     lost = graph("ReduceMax", beats, graph.whole(3), keepdims=0)
     return graph.cast(graph.spread(lost, members, len(groups), 0.0), TensorProto.BOOL)
+
+
+def _predicted(graph: Graph, fitted: FittedModel, x: str, mask: str) -> str:
+    """Probabilities, or standardised values, by the networks, by trees, or the mean of both: (1, n, out)."""
+    classes, predictor = fitted.target.is_classified, fitted.predictor
+    if predictor is None:
+        return _outputs(graph, fitted.network, x, mask, classes)
+    by_trees = tree_outputs(graph, predictor, x, mask, classes)
+    if not predictor.with_networks:
+        return by_trees
+    by_networks = _outputs(graph, fitted.network, x, mask, classes)
+    return _mean(graph, graph("Concat", by_networks, by_trees, axis=0))
 
 
 def _outputs(graph: Graph, model: GateModel, x: str, mask: str, classes: bool) -> str:

@@ -12,6 +12,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 18
+TREES_DOMAIN, TREES_OPSET = "ai.onnx.ml", 5  # boosted trees in float64
 SELU_SCALE, SELU_ALPHA = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
 
 
@@ -85,6 +86,8 @@ class Graph:
         table = helper.make_tensor_value_info("X", TensorProto.FLOAT, ["n", width])
         graph = helper.make_graph(self.nodes, "sklar", [table], self.outputs, self.constants)
         opsets = [helper.make_opsetid("", OPSET)]
+        if any(node.domain == TREES_DOMAIN for node in self.nodes):
+            opsets.append(helper.make_opsetid(TREES_DOMAIN, TREES_OPSET))
         version = helper.find_min_ir_version_for(opsets)
         model = helper.make_model(graph, opset_imports=opsets, producer_name="sklar", ir_version=version)
         helper.set_model_props(model, metadata)

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel, cpu_count, delayed
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from threadpoolctl import threadpool_limits
 
 from sklar.predictor.answers import UserPredictor, said
 from sklar.predictor.conversion import TreeModel, as_trees
@@ -21,6 +23,7 @@ from sklar.predictor.trees import together
 WANTED_ROWS = 25_000  # of each fold's model, copies and all; fewer for more classes, each of which has its trees
 ROUNDS_AT_ONCE, MOST_ROUNDS = 25, 200  # fewer at once for more classes
 FEWEST_AT_ONCE = 10
+TRIAL_ROUNDS = 25  # of one fold's trees, which say whether those of all folds are worth their time
 # `warm_start` makes more trees of a model that has some. No early stopping: the rows that it would hold out are copies
 # of rows that it learns from.
 SETTINGS: dict[str, Any] = {"learning_rate": 0.2, "max_leaf_nodes": 63, "early_stopping": False, "warm_start": True}
@@ -51,6 +54,21 @@ def cross_fitted_trees(
     return CrossFitted(predictor, np.column_stack([outputs for _, outputs in parts]))
 
 
+def tried_trees(
+    lesson: Lesson, masks: np.ndarray, judged: Judged, folds: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """A few rounds of the first fold's trees: which of the judged rows are of that fold, and what they say of these."""
+    mine = np.flatnonzero(folds[judged.rows] == 0)
+    part = Judged(judged.rows[mine], judged.masks[mine])
+    found = []
+    for output in range(lesson.n_models):
+        trees = FoldTrees(lesson, output, part)
+        trees.take(lesson.with_all_classes(folds != 0, output), masks, rng)
+        rounds = max(FEWEST_AT_ONCE, round(TRIAL_ROUNDS / trees.size**0.5))
+        found.append(said(trees.stopped(int(np.argmin(trees.losses(rounds))) + 1), trees.shown, lesson.kind))
+    return mine, np.column_stack(found)
+
+
 def _one_output(
     lesson: Lesson, output: int, masks: np.ndarray, judged: Judged, folds: np.ndarray, rng: np.random.Generator
 ) -> tuple[TreeModel, np.ndarray]:
@@ -72,11 +90,17 @@ def _best_round(parts: list[FoldTrees]) -> int:
     """After how many rounds the rows of each fold are predicted best by its own trees: at most as many as needed."""
     step = max(FEWEST_AT_ONCE, round(ROUNDS_AT_ONCE / parts[0].size ** 0.5))
     rounds = step
-    losses = sum(part.losses(rounds) for part in parts)
+    losses = _losses_together(parts, rounds)
     while rounds < MOST_ROUNDS and int(np.argmin(losses)) >= rounds - step:  # the last ones still helped
         rounds += step
-        losses = sum(part.losses(rounds) for part in parts)
+        losses = _losses_together(parts, rounds)
     return int(np.argmin(losses)) + 1
+
+
+def _losses_together(parts: list[FoldTrees], rounds: int) -> np.ndarray:
+    """What the rows of all folds lose after each of so many rounds, one fold a thread: (rounds,)."""
+    run = Parallel(n_jobs=min(len(parts), cpu_count()), backend="threading")
+    return np.sum(run(delayed(part.losses)(rounds) for part in parts), axis=0)
 
 
 class FoldTrees:
@@ -97,10 +121,12 @@ class FoldTrees:
 
     def losses(self, rounds: int) -> np.ndarray:
         """What the judged rows lose together after each of so many rounds: (rounds,)."""
-        self.model.set_params(max_iter=rounds).fit(self.x, self.y, **self.weights)
         classifies = self.lesson.kind in ("classes", "labels")
-        staged = (self.model.staged_predict_proba if classifies else self.model.staged_predict)(self.shown)
-        return np.array([_loss(answer, self.judged, self.lesson.kind) for answer in staged])
+        # One thread: these trees are small, and threads that wait for each other on busy cores took 20 times as long.
+        with threadpool_limits(1, user_api="openmp"):
+            self.model.set_params(max_iter=rounds).fit(self.x, self.y, **self.weights)
+            staged = (self.model.staged_predict_proba if classifies else self.model.staged_predict)(self.shown)
+            return np.array([_loss(answer, self.judged, self.lesson.kind) for answer in staged])
 
     def stopped(self, rounds: int) -> TreeModel:
         """The trees of the first rounds."""

@@ -29,8 +29,12 @@ class PredictorChoice(NamedTuple):
         return {"part": "predictor", "predictor": self.name, "loss": self.losses[self.name], **losses}
 
 
-def choose_predictor(outputs: dict[str, Tensor], task: Task, y: Tensor, weight: np.ndarray | None) -> PredictorChoice:
-    """The networks, unless the mean of both is ahead for sure; and that, unless trees alone are; outputs (n, out).
+def choose_predictor(
+    outputs: dict[str, Tensor], task: Task, y: Tensor, weight: np.ndarray | None, errors: float = ERRORS
+) -> PredictorChoice:
+    """The networks, unless the mean of both is ahead by so many standard errors; and that, unless trees alone are.
+
+    outputs : (n, out) each
 
     Examples
     --------
@@ -45,6 +49,6 @@ def choose_predictor(outputs: dict[str, Tensor], task: Task, y: Tensor, weight: 
     best = NETWORKS
     for other in (MEAN, TREES):  # each step away from the networks has to be sure
         difference = losses[best] - losses[other]
-        if means[best] - means[other] > ERRORS * float(difference.std()) / len(difference) ** 0.5:
+        if means[best] - means[other] > errors * float(difference.std()) / len(difference) ** 0.5:
             best = other
     return PredictorChoice(best, means)

@@ -54,8 +54,9 @@ class Trees:
         leaves = self.value[self._ends(x)]  # (n, T)
         sums = np.tile(self.baseline, (len(x), 1))
         for output, trees in enumerate(self._of_output):
-            for tree in trees:  # one after the other: the order of a sum decides its last bit
-                sums[:, output] += leaves[:, tree]
+            # one after the other, as libraries add them: the order of a sum decides its last bit
+            added = np.concatenate([sums[:, [output]], leaves[:, trees]], axis=1)
+            sums[:, output] = added.cumsum(axis=1)[:, -1]
         return sums
 
     def first(self, rounds: int) -> Trees:

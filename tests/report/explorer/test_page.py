@@ -54,7 +54,9 @@ def test_1000_rows_of_50_features_at_8_prices_stay_below_a_megabyte_and_a_half(t
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.standard_normal((1000, 50)) * 1e3, columns=[f"a feature of the table {i}" for i in range(50)])
     y = (X.iloc[:, 0] > 0).astype(int)
-    model = quick(CopulaSelectorClassifier, objective="honest", max_epochs=1, penalty="auto").fit(X, y)
+    words = {"objective": "honest", "max_epochs": 1, "penalty": "auto", "predictor": "networks"}
+    model = quick(CopulaSelectorClassifier, **words)
+    model.fit(X, y)
     model._adopt(_of_half_the_cells(model.fitted_))
     path = model.report(X, y, tmp_path / "report.html", audit=False)
     text = re.search(r'id="facts">(.*?)</script>', path.read_text(encoding="utf-8"), re.S)[1]

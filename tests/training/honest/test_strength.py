@@ -102,11 +102,23 @@ def test_splits_of_one_table_are_pooled():
     assert both.record([0], False) == {**first.record([0], False)}
 
 
+def test_fewer_features_are_worth_more_errors_half_way():
+    """A paired difference of 1.5 standard errors, from fewer features: not as good at the end, good enough to go on."""
+    even = 0.5 + 0.02 * (-1.0) ** np.arange(400)  # differs from 0.5 by 0.001 in the mean, as a standard error
+    full, weak = (
+        held_out(0.5)._replace(losses=np.full(400, 0.5)),
+        held_out(0.5, size=1.7)._replace(losses=even + 0.0045),
+    )
+    settings = HonestSettings()
+    assert preferred(candidates((1.0, full), (0.1, weak)), [0], settings) == 0
+    assert preferred(candidates((1.0, full), (0.1, weak)), [0], settings, settings.decisions.equal_half_way) == 1
+
+
 @pytest.mark.parametrize(("half_way", "chosen"), [([0, 0], [0, 0]), ([0, 1], [0, 1])])
 def test_a_weaker_strength_that_is_not_ahead_half_way_is_given_up(half_way, chosen, monkeypatch):
     """One that is ahead goes on; at the end, the weaker one is made to look better for both problems."""
-    answers = iter([*half_way, 1])
-    monkeypatch.setattr("sklar.training.honest.strength.preferred", lambda *_: next(answers))
+    answers, asked = iter([*half_way, 1]), []
+    monkeypatch.setattr("sklar.training.honest.strength.preferred", lambda *given: asked.append(given) or next(answers))
     selector, predictors = small_parts()
     settings = HonestSettings(
         selector.settings, predictors.settings, Schedule().scaled(0.005), strengths=(1.0, 0.1), penalty=0.01
@@ -115,6 +127,7 @@ def test_a_weaker_strength_that_is_not_ahead_half_way_is_given_up(half_way, chos
         tried, which = choose_strengths(selector, predictors, torch.full((2, 1), -4.0), settings, Run(bar))
         assert bar.n == 2 * (settings.schedule.trial_steps + settings.schedule.path_steps)  # as planned
     assert which == chosen
+    assert [given[3:] for given in asked] == [(settings.decisions.equal_half_way,)] * 2 + [()] * (len(asked) - 2)
     assert [one.strength for one in tried] == [1.0, 0.1]
 
 

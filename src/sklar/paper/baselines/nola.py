@@ -55,7 +55,7 @@ class Nola(Baseline):
     def _fit(self, rows: np.ndarray, target: np.ndarray) -> None:
         params = {name: value for name, value in self.get_params(deep=False).items() if name not in ("task", "scale")}
         selector = CopulaSelectorClassifier if self.task_ == "classification" else CopulaSelectorRegressor
-        self.selector_ = selector(covariance="independent", **params).fit(rows, target)
+        self.selector_ = selector(covariance="independent", predictor="networks", **params).fit(rows, target)
 
     def _scores(self, rows: np.ndarray) -> np.ndarray:
         return self.selector_.selection_proba(rows)

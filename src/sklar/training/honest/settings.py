@@ -196,6 +196,7 @@ class DecisionSettings:
     # And within how many another one is as good, which is taken if it selects at most this share of the features: on
     # Syn1-6 a weaker one selects as many or more, on most real tables fewer (benchmarks/strengths.py).
     equal_selectors: float = 1.0
+    equal_half_way: float = 2.0  # the same where both may go on: one error gave up weak selectors that came to be right
     fewer_features: float = 0.9
     other_predictors: float = 2.0  # standard errors by which another way to learn from a table must be better
 

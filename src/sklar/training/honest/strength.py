@@ -85,12 +85,13 @@ def choose_strengths(
 ) -> tuple[list[Candidate], list[int]]:
     """All that were tried along the path, and the number of the chosen one of each problem.
 
-    A weaker strength is ahead early where it is right, and often where it is not: so where none is ahead half-way the
-    strongest goes on alone, and a weaker one is chosen only at the end.
+    A weaker strength is ahead early where it is right, and often where it is not: so where none is ahead half-way, or
+    selects fewer features without being clearly worse, the strongest goes on alone, and a weaker one is chosen only at
+    the end.
     """
     begun, steps = begin_strengths(selector, predictors, grid, settings, run), settings.schedule.path_steps
     strongest = max(range(len(begun)), key=lambda i: begun[i].strength)
-    leads = [preferred(begun, [p], settings) for p in range(len(grid))]
+    leads = [preferred(begun, [p], settings, settings.decisions.equal_half_way) for p in range(len(grid))]
     if all(lead == strongest for lead in leads):
         run.passed(steps * (len(begun) - 1))
         alone = begun[strongest].trained(grid, steps, run)
@@ -101,11 +102,14 @@ def choose_strengths(
     ]
 
 
-def preferred(candidates: list[Candidate], problems: Sequence[int], settings: HonestSettings) -> int:
+def preferred(
+    candidates: list[Candidate], problems: Sequence[int], settings: HonestSettings, equal: float | None = None
+) -> int:
     """The strongest of those that held-out rows lose least by, or one that loses as little and selects fewer features.
 
     The held-out rows of all `problems` decide together, by loss and price, at the price that the strongest chose; an
-    error is that of a paired difference. Where one model holds for all rows but for a switch, a weak selector hardly
+    error is that of a paired difference, and within `equal` of them (`DecisionSettings.equal_selectors`) two lose as
+    little. Where one model holds for all rows but for a switch, a weak selector hardly
     ever selects fewer features; where it does, rows differ in what decides them, and a strong one shows them all of it.
     """
     if len(candidates) == 1 or not candidates[0].held_out:
@@ -124,8 +128,9 @@ def preferred(candidates: list[Candidate], problems: Sequence[int], settings: Ho
 
     sizes = [np.concatenate([one.held_out[p].sizes for p in problems]).mean() for one in candidates]
     _, error = mean_and_paired_error(paid, rows, to=chosen)
-    equal = np.flatnonzero(means - means[chosen] <= decisions.equal_selectors * error)
-    sparser = [int(i) for i in equal if sizes[i] <= decisions.fewer_features * sizes[chosen]]
+    within = decisions.equal_selectors if equal is None else equal
+    as_good = np.flatnonzero(means - means[chosen] <= within * error)
+    sparser = [int(i) for i in as_good if sizes[i] <= decisions.fewer_features * sizes[chosen]]
     return min(sparser, key=lambda i: sizes[i], default=chosen)
 
 
