@@ -23,7 +23,6 @@ from sklar.predictor.trees import together
 WANTED_ROWS = 25_000  # of each fold's model, copies and all; fewer for more classes, each of which has its trees
 ROUNDS_AT_ONCE, MOST_ROUNDS = 25, 200  # fewer at once for more classes
 FEWEST_AT_ONCE = 10
-TRIAL_ROUNDS = 25  # of one fold's trees, which say whether those of all folds are worth their time
 # `warm_start` makes more trees of a model that has some. No early stopping: the rows that it would hold out are copies
 # of rows that it learns from.
 SETTINGS: dict[str, Any] = {"learning_rate": 0.2, "max_leaf_nodes": 63, "early_stopping": False, "warm_start": True}
@@ -57,15 +56,17 @@ def cross_fitted_trees(
 def tried_trees(
     lesson: Lesson, masks: np.ndarray, judged: Judged, folds: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A few rounds of the first fold's trees: which of the judged rows are of that fold, and what they say of these."""
+    """The first fold's trees alone: which of the judged rows are of that fold, and what they say of these.
+
+    They say whether those of all folds are worth their time.
+    """
     mine = np.flatnonzero(folds[judged.rows] == 0)
     part = Judged(judged.rows[mine], judged.masks[mine])
     found = []
     for output in range(lesson.n_models):
         trees = FoldTrees(lesson, output, part)
         trees.take(lesson.with_all_classes(folds != 0, output), masks, rng)
-        rounds = max(FEWEST_AT_ONCE, round(TRIAL_ROUNDS / trees.size**0.5))
-        found.append(said(trees.stopped(int(np.argmin(trees.losses(rounds))) + 1), trees.shown, lesson.kind))
+        found.append(said(trees.stopped(_best_round([trees])), trees.shown, lesson.kind))
     return mine, np.column_stack(found)
 
 
