@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 
-from sklar.predictor.trees import LEAF, Trees, joined, together
+from sklar.predictor.conversion import as_trees
+from sklar.predictor.trees import LEAF, MANY_ROWS, Trees, joined, together
 
 
 def stump(threshold=0.0, missing_left=True, low=-1.0, high=1.0):
@@ -27,6 +29,19 @@ def test_many_rows_are_answered_as_few_are():
     trees = joined([stump(t) for t in np.linspace(-2, 2, 50)], [0] * 50, np.zeros(1))
     x = np.random.default_rng(0).standard_normal((5000, 1))
     np.testing.assert_array_equal(trees(x), np.concatenate([trees(row[None]) for row in x]))
+
+
+def test_rows_go_down_one_tree_after_the_other_as_they_do_down_all():
+    """Trees of different depths, NaN to either side, several outputs, and one that is a leaf: to the bit."""
+    x = np.random.default_rng(0).standard_normal((MANY_ROWS + 100, 4)).astype(np.float32)
+    x[np.random.default_rng(1).random(x.shape) < 0.3] = np.nan
+    y = np.digitize(np.nansum(x, axis=1), [-1, 1])
+    found = as_trees(HistGradientBoostingClassifier(max_iter=5, random_state=0).fit(x, y), x).trees
+    alone = {name: np.zeros(1, dtype=int) for name in ("left", "right", "missing_left")}
+    leaf = {"feature": np.array([LEAF]), "threshold": np.zeros(1), "value": np.array([0.25]), **alone}
+    trees = together([found, joined([leaf], [2], np.zeros(3))])
+    few = [trees(part) for part in np.array_split(x, 10)]
+    np.testing.assert_array_equal(trees(x), np.concatenate(few))
 
 
 def test_a_threshold_beyond_all_numbers_is_finite():

@@ -13,6 +13,7 @@ import numpy as np
 
 LEAF = -1  # the feature of a node that does not split
 BLOCK_ENTRIES = 2**16  # rows x trees looked at together
+MANY_ROWS = 500  # from which on rows go down one tree after the other
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class Trees:
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Sums of the trees for rows (n, C): (n, out)."""
+        if len(x) >= MANY_ROWS:
+            return self._tree_by_tree(x)
         result = np.empty((len(x), len(self.baseline)))
         size = max(1, BLOCK_ENTRIES // max(1, len(self.root)))
         for start in range(0, len(x), size):
@@ -58,6 +61,37 @@ class Trees:
             added = np.concatenate([sums[:, [output]], leaves[:, trees]], axis=1)
             sums[:, output] = added.cumsum(axis=1)[:, -1]
         return sums
+
+    def _tree_by_tree(self, x: np.ndarray) -> np.ndarray:
+        """The same for many rows: all of them go down a tree, whose nodes stay in the cache, then down the next."""
+        n, hidden = len(x), np.isnan(x)
+        # NaN as a number that no threshold, or every one, is below; column after column, once in each way
+        seen = np.concatenate([np.where(hidden, number, x).T.ravel() for number in (np.inf, -np.inf)])
+        start = np.maximum(self.feature, 0) * n + np.where(self.missing_left, x.size, 0)
+        sums, row = np.tile(self.baseline, (n, 1)), np.arange(n)
+        for root, depth, output in zip(self.root, self._depths, self.output, strict=True):
+            node = np.full(n, root)
+            for _ in range(depth):
+                left = seen.take(start.take(node) + row) <= self.threshold.take(node)
+                node = self._children.take(2 * node + left)
+            sums[:, output] += self.value.take(node)
+        return sums
+
+    @cached_property
+    def _children(self) -> np.ndarray:
+        """The right child and the left one of each node in turn, of a leaf itself: (2 M,)."""
+        leaf, itself = self.feature == LEAF, np.arange(len(self.feature))
+        return np.stack([np.where(leaf, itself, child) for child in (self.right, self.left)], axis=1).ravel()
+
+    @cached_property
+    def _depths(self) -> np.ndarray:
+        """How many splits the longest way down each tree has: (T,)."""
+        depths, node, tree = np.zeros(len(self.root), dtype=int), self.root, np.arange(len(self.root))
+        while len(node := node[(splits := self.feature[node] != LEAF)]):
+            tree = tree[splits]
+            depths[np.unique(tree)] += 1
+            node, tree = np.concatenate([self.left[node], self.right[node]]), np.tile(tree, 2)
+        return depths
 
     def first(self, rounds: int) -> Trees:
         """The trees of the first rounds alone, the nodes of others left out."""
