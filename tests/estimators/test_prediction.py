@@ -231,6 +231,16 @@ def test_auto_keeps_networks_where_nothing_can_be_compared():
         quick(sklar.CopulaSelectorRegressor, predictor="trees", loss="cox").fit(X, events)
 
 
+def test_targets_that_trees_cannot_learn_in_every_fold_stay_with_the_networks():
+    X, value = toy_rows(600)
+    one_count, words = np.zeros(600), {"objective": "honest", "max_epochs": 2}
+    one_count[3] = 1  # of the folds but one, every row that trees would learn from is 0
+    model = quick(sklar.CopulaSelectorRegressor, loss="poisson", **words).fit(X, one_count)
+    assert model.fitted_.predictor is None
+    labels = np.column_stack([value > 0, np.ones(600, dtype=bool)]).astype(int)
+    assert quick(sklar.CopulaSelectorClassifier, **words).fit(X, labels).fitted_.predictor is None
+
+
 def test_a_label_that_never_changes_is_refused():
     X, value = toy_rows(60)
     y = np.column_stack([value > 0, value < 99]).astype(int)

@@ -29,7 +29,7 @@ LEAST_ROWS = 500  # from which on "auto" tries trees
 def require_predictor(given: Any, encoded: EncodedTarget) -> None:
     """Raise, before the work, where a predictor cannot predict such a target."""
     kind, targets = encoded.target.kind, getattr(encoded.task, "targets", None)
-    if given == "networks" or (given == "auto" and kind == "risk"):
+    if given in ("networks", "auto"):
         return
     if kind == "risk":
         raise ValueError("predictor cannot be combined with loss='cox'; leave it out")
@@ -48,8 +48,7 @@ def with_predictor(
 
     `folds` say which rows the predictors of each network did not learn from.
     """
-    few = rows.shape[0] < LEAST_ROWS
-    if given == "networks" or (given == "auto" and (few or not folds or encoded.target.kind == "risk")):
+    if given == "networks" or (given == "auto" and not _comparable(encoded, folds)):
         return fitted
     schema = fitted.schema
     some = np.sort(np.random.default_rng([seed, 0]).permutation(rows.shape[0])[:MOST_MASKS])
@@ -69,6 +68,21 @@ def with_predictor(
         return replace(fitted, history=[*fitted.history, choice.record()])
     trees = cross_fitted_trees(lesson, masks, judged, of_trees, rng)
     return _chosen(fitted, trees, _choice(fitted, networks, trees.outputs, encoded, some))
+
+
+def _comparable(encoded: EncodedTarget, folds: Sequence[np.ndarray]) -> bool:
+    """Whether rows can say which of networks and trees predicts them better.
+
+    They must be many, and judged by networks that never saw them; trees must find something to learn in all folds.
+    """
+    kind, targets = encoded.target.kind, getattr(encoded.task, "targets", None)
+    if not folds or len(folds[0]) < LEAST_ROWS or kind == "risk":
+        return False
+    if kind == "labels" and targets is not None:  # both values of every label
+        return bool((targets != targets[0]).any(0).all())
+    if kind == "counts" and targets is not None:  # a count above 0 outside of every fold
+        return all(bool((targets[torch.from_numpy(folds[0] != f)].sum(0) > 0).all()) for f in np.unique(folds[0]))
+    return True
 
 
 def _choice(

@@ -14,11 +14,10 @@ from sklar.export.onnx_graph import TREES_DOMAIN, Graph
 from sklar.predictor.answers import UserPredictor
 from sklar.predictor.trees import LEAF, Trees
 
-SUM, NO_TRANSFORM, AT_MOST = (
-    1,
-    0,
-    0,
-)  # codes of the operator: how leaves are added up, and that a split is x <= threshold
+# The operator's codes.
+SUM = 1  # of leaves
+NO_TRANSFORM = 0  # of sums
+AT_MOST = 0  # a split is x <= threshold
 
 
 def tree_outputs(graph: Graph, predictor: UserPredictor, x: str, mask: str, classes: bool) -> str:
