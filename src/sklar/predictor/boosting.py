@@ -123,7 +123,7 @@ class FoldTrees:
     def losses(self, rounds: int) -> np.ndarray:
         """What the judged rows lose together after each of so many rounds: (rounds,)."""
         classifies = self.lesson.kind in ("classes", "labels")
-        # One thread: these trees are small, and threads that wait for each other on busy cores took 20 times as long.
+        # One thread: these trees are small, and on busy cores their threads mostly wait for each other.
         with threadpool_limits(1, user_api="openmp"):
             self.model.set_params(max_iter=rounds).fit(self.x, self.y, **self.weights)
             staged = (self.model.staged_predict_proba if classifies else self.model.staged_predict)(self.shown)

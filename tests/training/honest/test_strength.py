@@ -104,7 +104,7 @@ def test_splits_of_one_table_are_pooled():
 
 def test_fewer_features_are_worth_more_errors_half_way():
     """A paired difference of 1.5 standard errors, from fewer features: not as good at the end, good enough to go on."""
-    even = 0.5 + 0.02 * (-1.0) ** np.arange(400)  # differs from 0.5 by 0.001 in the mean, as a standard error
+    even = 0.5 + 0.02 * (-1.0) ** np.arange(400)  # the difference to 0.5 has a standard error of 0.001
     full, weak = (
         held_out(0.5)._replace(losses=np.full(400, 0.5)),
         held_out(0.5, size=1.7)._replace(losses=even + 0.0045),
