@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from torch.nn.functional import one_hot
 
 from sklar.training.honest.decisions import (
     choose_threshold,
@@ -43,30 +44,61 @@ def masks_without(selector, predictors, log_penalty, shut):
     return training_masks(selector, predictors, log_penalty, undecided(selector)._replace(shut=shut))
 
 
-def test_features_that_gain_nothing_are_shut_and_stand_ins_are_not():
+def told_by(predictors, evidence):
+    """Predictors whose logits are right by the evidence (P, F, n) that masks hold."""
+
+    def outputs(mask, rows):
+        _, y = predictors.training_rows(rows)
+        return (one_hot(y, 2) * evidence(mask).unsqueeze(-1)).flatten(1, 2)
+
+    predictors.out_of_fold_outputs = outputs
+
+
+def test_features_that_say_nothing_are_shut_and_stand_ins_are_not():
     """One of 0 and 1 is needed, and 2 in one problem, 3 in the other: each problem loses what it does not need."""
     (selector, predictors), penalty = small_parts(), torch.full((2,), -5.0)
     with_scores(selector, 1.0, 1.0, 1.0, 1.0)
     needed = torch.tensor([[0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
 
-    def losses(mask, rows):
-        neither = (1 - mask[..., 0]) * (1 - mask[..., 1])
-        return (neither + ((1 - mask) * needed[:, None, None]).sum(-1)).flatten(1)
+    def evidence(mask):
+        either = 1 - (1 - mask[..., 0]) * (1 - mask[..., 1])
+        return either + (mask * needed[:, None, None]).sum(-1)
 
-    predictors.out_of_fold_losses = losses
+    told_by(predictors, evidence)
     masks = masks_without(selector, predictors, penalty, useless(selector, predictors, penalty)).flatten(1, 2)
     assert masks[:, 0].tolist() == [[1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 1.0]]
     assert torch.equal(masks, masks[:, :1].expand_as(masks))
 
 
-def test_forced_features_stay_though_they_gain_nothing():
+def test_forced_features_stay_though_they_say_nothing():
     (selector, predictors), penalty = small_parts(problems=1), torch.full((1,), -3.0)
     with_scores(selector, 1.0, 1.0, 1.0, 1.0)
     selector = replace(selector, forced=torch.tensor([False, False, True, False]))
-    worth = torch.tensor([0.1, 0.1, 0.0, 0.0])  # what each is worth to a row
-    predictors.out_of_fold_losses = lambda mask, rows: ((1 - mask) * worth).sum(-1).flatten(1)
+    told_by(predictors, lambda mask: mask[..., :2].sum(-1))
     masks = masks_without(selector, predictors, penalty, useless(selector, predictors, penalty))
     assert masks[0, 0, 0].tolist() == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_a_weak_feature_that_predictors_are_too_sure_of_stays():
+    """Its log-odds are .3 and they say 1: it gains nothing by the loss, and is true by its score."""
+    (selector, predictors), penalty = small_parts(problems=1, n=8000), torch.full((1,), -5.0)
+    with_scores(selector, 1.0, 1.0, 1.0, 1.0)
+    x, y = predictors.folds.training
+    side = (x[..., 2] > 0).to(x.dtype) * 2 - 1
+    odds = torch.sigmoid(0.3 * side)
+    y.copy_((torch.rand(y.shape, generator=seeded(5)) < odds).long())
+
+    def outputs(mask, rows):
+        of_row = side if rows is None else side.gather(2, rows)
+        said = mask[..., 2] * of_row
+        return torch.stack([torch.zeros_like(said), said], -1).flatten(1, 2)
+
+    predictors.out_of_fold_outputs = outputs
+    every, hidden = torch.ones_like(x), torch.ones_like(x)
+    hidden[..., 2] = 0
+    loss = [predictors.task.row_loss(outputs(mask, None), y.flatten(1)).mean() for mask in (every, hidden)]
+    assert loss[0] > loss[1]
+    assert useless(selector, predictors, penalty, errors=5.0).tolist() == [[True, True, False, True]]
 
 
 def test_a_feature_of_some_rows_is_judged_by_all_of_those_and_no_others():
@@ -83,8 +115,12 @@ def test_a_feature_of_some_rows_is_judged_by_all_of_those_and_no_others():
         alone[..., other] = alone[..., other] if other == i else 0.0
         without = alone.clone()
         without[..., i] = 0.0
-        gain = predictors.out_of_fold_losses(without) - predictors.out_of_fold_losses(alone)
-        shut[:, i] = gain.mean(1) < gain.std(1) / gain.shape[1] ** 0.5
+        before, after = (predictors.out_of_fold_outputs(shown) for shown in (without, alone))
+        y, gets = predictors.folds.training[1].flatten(1), mask[..., i].flatten(1)
+        change = (after - before).diff(dim=-1).squeeze(-1)
+        mean = (change * gets).sum(1, keepdim=True) / gets.sum(1, keepdim=True)
+        score = (y - before.softmax(-1)[..., 1]) * (change - mean) * gets
+        shut[:, i] = score.mean(1) < score.std(1) / score.shape[1] ** 0.5
     assert torch.equal(useless(selector, predictors, penalty), shut)
     assert shut.any()
     assert not shut.all()
@@ -93,7 +129,7 @@ def test_a_feature_of_some_rows_is_judged_by_all_of_those_and_no_others():
 def test_where_a_row_is_to_get_some_features_none_is_shut():
     (selector, predictors), penalty = small_parts(replace(SETTINGS, min_features=2)), torch.full((2,), -5.0)
     with_scores(selector, 1.0, 1.0, 1.0, 1.0)
-    predictors.out_of_fold_losses = lambda mask: torch.zeros(2, 80)
+    told_by(predictors, lambda mask: 0 * mask[..., 0])
     shut = useless(selector, predictors, penalty)
     assert not shut.any()
     assert masks_without(selector, predictors, penalty, shut).all()

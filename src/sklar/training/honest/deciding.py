@@ -33,7 +33,7 @@ def decide(
     threshold = choose_threshold(selector, predictors, log_penalty, settings, row_sufficiency)
     decisions = decisions._replace(score_threshold=threshold)
     if row_sufficiency > 0:
-        errors = settings.gain_errors * row_sufficiency
+        errors = settings.score_errors * row_sufficiency
         useless = find_useless(selector, predictors, log_penalty, decisions, errors, settings.stand_in)
         decisions = decisions._replace(shut=useless)
     if selector.settings.min_features == 0:

@@ -18,6 +18,7 @@ from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.settings import DecisionSettings
 from sklar.training.penalty_path import PathChoice, choose_penalty
+from sklar.training.tasks import Task
 
 
 def mean_and_error(values: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -90,18 +91,26 @@ def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tenso
 
 
 def _evidence(selector: Selector, predictors: FoldPredictors, mask: Tensor) -> Tensor:
-    """The score of adding what masks (P, n, d) of held-out rows say to a prediction from nothing: (P, n).
-
-    residual * (prediction - its mean): of mean 0 where the masks say nothing about y, however sure the predictors are.
-    """
+    """The score of adding what masks (P, n, d) of held-out rows say to a prediction from nothing: (P, n)."""
     x, y = predictors.folds.held_out
     forced = torch.zeros_like(selector.alive[0]) if selector.forced is None else selector.forced
     before, after = (predictors.held_out_outputs(x, m) for m in (forced.expand_as(mask).to(x.dtype), mask))
-    residual = predictors.task.residuals(before, y)  # (P, n, C)
-    change = (after - before)[..., : predictors.task.n_predicted]
+    return score_of_change(predictors.task, before, after, y, torch.ones_like(mask[..., 0]))
+
+
+def score_of_change(task: Task, before: Tensor, after: Tensor, y: Tensor, counted: Tensor) -> Tensor:
+    """residual * (change - its mean) of predictions (P, n, out) for the rows `counted` (P, n), 0 for others: (P, n).
+
+    Of mean 0 where the change says nothing about y, however sure the predictors are of it. A loss is not: predictors
+    that are too sure of a weak feature lose by it nearly what they gain.
+    """
+    residual = task.residuals(before, y)  # (P, n, C)
+    change = (after - before)[..., : task.n_predicted]
     if change.shape[-1] != residual.shape[-1]:  # of two classes one residual stands for both
         change = change[..., 1:] - change[..., :1]
-    return (residual * (change - change.mean(1, keepdim=True))).sum(-1)
+    counted = counted.unsqueeze(-1)
+    mean = (change * counted).sum(1, keepdim=True) / counted.sum(1, keepdim=True).clamp_min(1)
+    return (residual * (change - mean) * counted).sum(-1)
 
 
 @torch.no_grad()
@@ -142,10 +151,11 @@ def find_useless(
     errors: float,
     stand_in: float,
 ) -> Tensor:
-    """Features whose gains may be chance, even where no correlated feature stands in for them: bool (P, d).
+    """Features that may say nothing, even where no correlated feature stands in for them: bool (P, d).
 
-    Over all rows that get it, what a feature gains must be so many standard `errors` above 0. Of many features and many
-    kinds of rows some look useful to one kind by chance; the selector weighs gains against a price, not against chance.
+    Over all rows that get it, the score of what a feature changes must be so many standard `errors` above 0. Of many
+    features and many kinds of rows some look useful to one kind by chance; the selector weighs gains against a price,
+    not against chance.
     """
     shut = torch.zeros_like(selector.alive)
     if selector.settings.min_features > 0:
@@ -155,22 +165,24 @@ def find_useless(
     itself = torch.eye(mask.shape[-1], dtype=torch.bool, device=mask.device)
     stand_ins = block_pattern(folds.training[0].flatten(1, 2), folds.gates.of_input, stand_in).bool() & ~itself
     free = mask.flatten(1, 2).any(1) if selector.forced is None else mask.flatten(1, 2).any(1) & ~selector.forced
-    worth = {i: _worth(predictors, mask, i, stand_ins) for i in free.any(0).nonzero().flatten().tolist()}
-    for i in sorted(worth, key=lambda i: float(worth[i].min())):
-        if bool(((worth[i] < errors) & free[:, i]).any()):
-            idle = (_worth(predictors, mask, i, stand_ins) < errors) & free[:, i]  # again: others may have gone
+    clear = {i: _evidence_of(predictors, mask, i, stand_ins) for i in free.any(0).nonzero().flatten().tolist()}
+    for i in sorted(clear, key=lambda i: float(clear[i].min())):
+        if bool(((clear[i] < errors) & free[:, i]).any()):
+            idle = (_evidence_of(predictors, mask, i, stand_ins) < errors) & free[:, i]  # again: others may have gone
             mask[idle, ..., i] = 0
             shut[idle, i] = True
     return shut
 
 
-def _worth(predictors: FoldPredictors, mask: Tensor, i: int, stand_ins: Tensor) -> Tensor:
-    """What feature i gains in masks (P, F, n, d) without its stand-ins (P, d, d), in standard errors: (P,)."""
+def _evidence_of(predictors: FoldPredictors, mask: Tensor, i: int, stand_ins: Tensor) -> Tensor:
+    """The score of feature i in masks (P, F, n, d) without its stand-ins (P, d, d), in standard errors: (P,)."""
     gets = mask[..., i]
-    rows = gets.argsort(2, descending=True)[:, :, : int(gets.sum(2).max())]  # the others gain nothing
+    rows = gets.argsort(2, descending=True)[:, :, : int(gets.sum(2).max())]  # the others say nothing
     alone = mask.gather(2, rows.unsqueeze(-1).expand(-1, -1, -1, mask.shape[-1])) * ~stand_ins[:, i][:, None, None]
     without = alone * (torch.arange(mask.shape[-1], device=mask.device) != i)
-    gain = predictors.out_of_fold_losses(without, rows) - predictors.out_of_fold_losses(alone, rows)
-    gains = torch.zeros_like(gets).scatter_(2, rows, gain.view_as(rows)).flatten(1)
-    mean, error = mean_and_error(gains, predictors.folds.training_weight)
+    before, after = (predictors.out_of_fold_outputs(shown, rows) for shown in (without, alone))
+    y, counted = predictors.training_rows(rows)[1].flatten(1), gets.gather(2, rows)
+    score = score_of_change(predictors.task, before, after, y, counted.flatten(1))
+    scores = torch.zeros_like(gets).scatter_(2, rows, score.view_as(rows)).flatten(1)
+    mean, error = mean_and_error(scores, predictors.folds.training_weight)
     return mean / error.clamp_min(1e-12)

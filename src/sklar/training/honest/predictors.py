@@ -9,6 +9,7 @@ bonus, larger than what some true features earn.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -178,13 +179,27 @@ class FoldPredictors:
 
         All of them or, of each fold, those numbered `rows` (P, F, n).
         """
-        x, y = self.folds.training
-        if rows is not None:
-            x, y = x.gather(2, rows.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1])), y.gather(2, rows)
+        return self._judged(mask, rows, lambda output, y: self.task.row_loss(output, y)).flatten(1)
+
+    def out_of_fold_outputs(self, mask: Tensor, rows: Tensor | None = None) -> Tensor:
+        """What the same predictors say of these rows: (P, F n, out)."""
+        return self._judged(mask, rows, lambda output, y: output).flatten(1, 2)
+
+    @torch.no_grad()
+    def _judged(self, mask: Tensor, rows: Tensor | None, says: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+        """What training rows' outputs and targets say, (R, n, ...) each: (P, F, n, ...)."""
+        x, y = self.training_rows(rows)
         share = self.team.share(x.shape[2])
         x, y, mask = (share.own(t, 2).flatten(0, 1) for t in (x, y, mask))
-        losses = self.task.row_loss(self.judge(x, mask), y).unflatten(0, self.folds.x.shape[:2])
-        return share.together(losses, 2).flatten(1)
+        said = says(self.judge(x, mask), y)
+        return share.together(said.unflatten(0, self.folds.x.shape[:2]), 2)
+
+    def training_rows(self, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """All training rows (P, F, n, D) and targets or, of each fold, those numbered `rows` (P, F, n)."""
+        x, y = self.folds.training
+        if rows is None:
+            return x, y
+        return x.gather(2, rows.unsqueeze(-1).expand(-1, -1, -1, x.shape[-1])), y.gather(2, rows)
 
     @torch.no_grad()
     def renew_task(self) -> None:

@@ -171,7 +171,8 @@ class DecisionSettings:
     # A score must exceed one of these to select. From 1.5 on scores come to rest (see `inward_only`): all are below.
     score_thresholds: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
     usual_threshold: float = 1.0  # where several lose equally little
-    gain_errors: float = 2.0  # standard errors that a feature's gains must be above 0: true ones were at 3.0 and more
+    # Standard errors that the score of a feature must be above 0: true ones were at 3.8 and more (37 default fits).
+    score_errors: float = 3.0
     stand_in: float = 0.7  # features correlated more than this can stand in for each other
     excluding: float = -0.5  # gates of a lower correlation exclude each other
     lost_by_substitutes: float = (
