@@ -90,7 +90,7 @@ IDEAS: dict[str, Callable[[], list]] = {
     ],
     "c the copula": lambda: settings("selector", covariance="independent"),
     "11 gates that sharpen": lambda: settings("selector", sharpest=1.0),
-    "12 gains beyond chance": lambda: settings("decisions", score_errors=-math.inf),
+    "12 evidence beyond chance": lambda: settings("decisions", score_errors=-math.inf),
 }
 
 

@@ -94,9 +94,9 @@ def mean(rows: list[Row], what: str) -> float:
     return float(np.mean([row[what] for row in rows]))
 
 
-def quality(variant: str, setting: str, label: str) -> str:
-    """TPR/FDR of default fits, a data set a column."""
-    rows = [row for row in rows_of("quality") if (row["variant"], row["setting"]) == (variant, setting)]
+def quality(file: str, variant: str, setting: str, label: str) -> str:
+    """TPR/FDR of the rows of a file, a data set a column."""
+    rows = [row for row in rows_of(file) if (row["variant"], row["setting"]) == (variant, setting)]
     rows = [row for row in rows if row["covariance"] == "low-rank"]
     cells = [[row for row in rows if row["name"] == name] for name in SYNTHETIC_NAMES]
     return line([label, *("/".join(plain(mean(cell, what)) for what in ("tpr", "fdr")) for cell in cells)])
@@ -113,7 +113,7 @@ def of_readme() -> str:
     """Ours and the published, setting by setting."""
     lines = [head(["", *(name.capitalize() for name in SYNTHETIC_NAMES)])]
     for setting, label in SETTINGS.items():
-        lines.append(quality("paper", setting, f"{label}, `sklar`"))
+        lines.append(quality("quality-default", "paper", setting, f"{label}, `sklar`"))
         lines.append(printed(setting, f"{label}, the paper (published)"))
     return "\n".join(lines)
 
@@ -122,7 +122,7 @@ def of_method() -> str:
     """Ours in both versions of the data."""
     lines = [head(["", *(name.capitalize() for name in SYNTHETIC_NAMES)])]
     for variant, more in (("paper", ""), ("invase", ", INVASE's formulas")):
-        lines += [quality(variant, setting, label + more) for setting, label in SETTINGS.items()]
+        lines += [quality("quality", variant, setting, label + more) for setting, label in SETTINGS.items()]
     return "\n".join(lines)
 
 

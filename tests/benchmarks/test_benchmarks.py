@@ -139,6 +139,13 @@ def test_the_benchmarks_of_honest_training(name, line, tmp_path, run_quick):
     assert all(0 <= row["tpr"] <= 100 and 0 <= row["fdr"] <= 100 for row in rows)
 
 
+def test_what_features_say(tmp_path, run_quick):
+    output = run_quick("evidence", "--out", str(tmp_path / "rows.jsonl"))
+    least, gain = re.search(r"\| syn4 \| 1 \| ([\d.]+) \| ([-\d.]+) \|", output).groups()
+    assert float(least) > float(gain)  # the score of a feature is clearer than its gain
+    assert run_quick("evidence", "--out", str(tmp_path / "rows.jsonl")) == output
+
+
 def test_what_the_copula_costs_on_tables(tmp_path, run_quick):
     out = tmp_path / "rows.jsonl"
     output = run_quick("dependence_tables", "--out", str(out))
