@@ -26,6 +26,7 @@ import dependence  # noqa: E402
 import dependence_blocks  # noqa: E402
 import dependence_ranking  # noqa: E402
 import dependence_tables  # noqa: E402
+import evidence  # noqa: E402
 import few_rows  # noqa: E402
 import fidelity  # noqa: E402
 import joint_ablation  # noqa: E402
@@ -168,7 +169,16 @@ def shown_lines(dataset: str) -> list[str]:
     if not all(cells):
         return []
     label = f'`sklar`, `chooses_from="shown"` ({n_seeds({row["seed"] for row in rows})})'
-    return [line([label, *(f"{mean(cell, 'accuracy'):.1f}" for cell in cells)])]
+    lines = [line([label, *(f"{mean(cell, 'accuracy'):.1f}" for cell in cells)])]
+    own = [
+        [row for row in rows_of("acquisition") if (row["data"], row["k"], row["features"]) == (dataset, k, k)]
+        for k in KS
+    ]
+    if any(own[:-1]):
+        lines.append(
+            line(["the same, fitted for each k", *(f"{mean(of, 'accuracy'):.1f}" if of else "" for of in own)])
+        )
+    return lines
 
 
 def images(dataset: str, title: str) -> str:
@@ -250,6 +260,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "ISOLET": lambda: images("isolet", "ISOLET"),
     "joint training, one choice changed": lambda: joint_ablation.table(rows_of("joint-ablation")),
     "joint training, lambda": lambda: joint_ablation.table(rows_of("joint-cv")),
+    "what features say": lambda: evidence.table(rows_of("evidence")),
     "fidelity": lambda: fidelity.table(rows_of("fidelity")),
     "dependence": lambda: dependence.table(rows_of("dependence")),
     "dependence, the rule alone": lambda: dependence.rule_table(rows_of("dependence-rule")),

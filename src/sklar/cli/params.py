@@ -77,6 +77,7 @@ PARAMS: tuple[tuple[str, Any, str], ...] = (
     ("objective", str, "honest or joint: what training minimises."),
     ("covariance", str, "low-rank, full, block or independent."),
     ("n-factors", int, "Factors of a low-rank covariance."),
+    ("union-width", NumberOr("auto", kind=int), "Features that are left after screening, at most, or 'auto'."),
     ("selector-sparsity", NumberOr("auto"), "How few inputs the selector may look at, or 'auto'."),
     ("predictor-regularization", NumberOr("auto"), "How strongly the predictors are regularised, or 'auto'."),
     ("quantile-bins", NumberOr("auto", kind=int), "Intervals that predictors see numbers in, or 'auto'."),

@@ -43,6 +43,7 @@ class CopulaParameters(DeclaredParams, BaseEstimator):
     objective: Literal["honest", "joint"] = "honest"
     covariance: Literal["low-rank", "full", "block", "independent"] = "low-rank"
     n_factors: Count = 8
+    union_width: Literal["auto"] | Count = "auto"
     selector_sparsity: Literal["auto"] | NonNegative = "auto"
     predictor_regularization: Literal["auto"] | NonNegative = "auto"
     quantile_bins: Literal["auto"] | AtLeastNone = "auto"

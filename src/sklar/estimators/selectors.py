@@ -83,6 +83,10 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
         training one to all rows, scaled by row where features stand for each other in some rows alone.
     n_factors : int, default 8
         Columns of L (p), for "low-rank".
+    union_width : int or "auto", default "auto"
+        The features that honest training goes on with after screening, at most, or four times as many as a row is to
+        get. "auto" is 128 or, with many rows, one for ten of them, up to 1,024. More take longer, and matter where each
+        says a little, as in images and spectra. `union_` has those that were kept.
     selector_sparsity : float or "auto", default "auto"
         Factor on the group lasso of ChoiceNet's inputs in honest training. With 1 it looks at few features, and rows
         differ by a few clear switches; with 0.1 it may look at all. "auto" tries both and chooses by

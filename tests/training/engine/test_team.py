@@ -26,6 +26,7 @@ PARAMS = {
     "n_factors": 4,
     "batch_size": 100,  # 25 rows of each fold: four processes have unequal shares
     "max_epochs": 4,
+    "union_width": "auto",
     "selector_sparsity": "auto",
     "predictor_regularization": "auto",
     "quantile_bins": "auto",

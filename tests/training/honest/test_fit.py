@@ -132,6 +132,7 @@ PARAMS = {
     "weight_decay": None,
     "covariance": "low-rank",
     "n_factors": 2,
+    "union_width": "auto",
     "selector_sparsity": "auto",
     "predictor_regularization": "auto",
     "quantile_bins": "auto",

@@ -1,5 +1,6 @@
 """The union: weak features behind a switch are found, most irrelevant ones are not kept."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -175,7 +176,8 @@ def test_the_gain_of_a_feature_of_two_inputs_is_that_of_both():
 def test_only_wide_tables_are_screened(least_width):
     x, y = switched(600)
     predictors, told = predictors_of(x, y, 60), []
-    schedule = Schedule(settle_steps=5, least_width=least_width, most_width=20)
+    schedule = Schedule(settle_steps=5).with_union_width(20)
+    schedule = replace(schedule, least_width=least_width)
     bar = SimpleNamespace(skip=lambda n: None, update=lambda: told.append(1))
     screened = screen(predictors, schedule, SETTINGS, None, Run(bar))
     if least_width == 30:

@@ -31,6 +31,14 @@ def test_screening_begins_where_a_row_gets_a_large_share():
     assert Schedule().steps_for(17, None) == Schedule().total
 
 
+def test_unions_are_as_wide_as_the_rows_allow_or_as_was_given():
+    schedule, given = Schedule(), Schedule().with_union_width(10)
+    assert [schedule.union_width(n, None) for n in (1000, 1290, 10**6)] == [128, 129, 1024]
+    assert schedule.union_width(60, 100) == 400  # never fewer than a row is to get
+    assert [given.union_width(n, None) for n in (10, 10**6)] == [10, 10]
+    assert given.screened_to(None) == 10
+
+
 def test_an_estimators_defaults_are_the_constants():
     """Every estimator parameter at its default gives the default settings, but for the steps of the rows."""
     for maker, k in ((CopulaSelectorClassifier, None), (CopulaRankerClassifier, 4)):

@@ -53,7 +53,7 @@ def screen(
     (problems, d), least = predictors.alive.shape, schedule.screened_to(k)
     if d <= least:
         return Screened(predictors, torch.arange(d, device=predictors.alive.device).expand(problems, d))
-    keep = union(predictors, least, max(schedule.most_width, 2 * least), settings)
+    keep = union(predictors, least, schedule.union_width(predictors.folds.n_rows, k), settings)
     forced = predictors.folds.gates.forced
     columns, alive = columns_of(keep if forced is None else keep | forced)
     narrow = predictors.only(columns, alive)

@@ -18,6 +18,7 @@ DEFAULTS: dict[str, Any] = {"predict_hidden": 64, "learning_rate": 1e-2, "weight
 ROWS_OF_SETTINGS = 10_000  # rows that the constants were chosen with: means over n rows have noise 1 / sqrt(n)
 NOISE_RANGE = (0.25, 4.0)  # regularisation is scaled by no more: beyond 160,000 and below 625 rows it was not tried
 WIDEST = 4096  # features that networks train on: with more, they need hours on a CPU and learn little
+WIDEST_CUT = 128  # features of which numbers may be cut into pieces: with more, inputs would be thousands
 SHUT = -30.0  # the score of a gate that no noise opens
 # Masks that show a smaller share than this of the features get log-uniform rates: uniform ones hardly make such masks.
 LOG_UNIFORM_BELOW = 0.2
@@ -109,7 +110,9 @@ class Schedule:
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
     rehearsals: tuple[tuple[int, int], ...] = ((600, 5), (1_500, 2))
     least_width: int = 16  # as many features or fewer are not screened: networks can hold them all
-    most_width: int = 128  # and a union never has more
+    most_width: int = 128  # and a union has no more but where rows are many:
+    rows_a_feature: int = 10  # then it may have one for so many rows,
+    widest: int = 1024  # up to so many. Of images and spectra, where every feature says a little, 128 were too few.
     rows_of_all_steps: int = 3_000  # fewer rows take fewer steps in proportion: more would learn their noise
     least_share: float = 0.03  # but at least this share of them
 
@@ -142,6 +145,20 @@ class Schedule:
     def screened_to(self, k: int | None) -> int:
         """As many features or fewer are not screened: so many, and twice as many as a row is to get."""
         return max(self.least_width, 2 * (k or 0))
+
+    def union_width(self, n_rows: int, k: int | None) -> int:
+        """How many features a union has, at most.
+
+        Examples
+        --------
+        >>> [Schedule().union_width(n, None) for n in (60, 6_000, 60_000)]
+        [128, 600, 1024]
+        """
+        return max(self.most_width, min(self.widest, n_rows // self.rows_a_feature), 4 * (k or 0))
+
+    def with_union_width(self, width: int) -> Schedule:
+        """The same with unions of at most so many features, or four times as many as a row is to get."""
+        return replace(self, least_width=min(self.least_width, width), most_width=width, widest=width)
 
     def steps_for(self, n_features: int, k: int | None) -> int:
         """The steps that a table takes: predictors settle only after screening."""
@@ -256,12 +273,13 @@ class HonestSettings:
 
     def bins_for(self, gates: Gates) -> tuple[int, ...]:
         """The numbers of pieces to try: of wide tables the first alone, which would have thousands of inputs."""
-        return self.bins if gates.n <= self.schedule.most_width else self.bins[:1]
+        return self.bins if gates.n <= WIDEST_CUT else self.bins[:1]
 
     @classmethod
     def from_params(cls, params: dict[str, Any], n_rows: int, k: int | None) -> HonestSettings:
         """What an estimator's parameters stand for, with so many rows."""
         params = with_defaults(params, DEFAULTS)
+        schedule, width = Schedule().for_rows(n_rows, params["batch_size"], params["max_epochs"]), params["union_width"]
         return cls(
             SelectorSettings(
                 hidden=params["choice_hidden"],
@@ -275,7 +293,7 @@ class HonestSettings:
                 max_excess=params.get("max_excess"),
             ),
             PredictorSettings(hidden=params["predict_hidden"], batch_size=params["batch_size"], k=k),
-            Schedule().for_rows(n_rows, params["batch_size"], params["max_epochs"]),
+            schedule if width == "auto" else schedule.with_union_width(width),
             strengths=_given(params["selector_sparsity"], cls.strengths),
             regularisations=_given(params["predictor_regularization"], cls.regularisations),
             bins=_given(params["quantile_bins"], cls.bins),
