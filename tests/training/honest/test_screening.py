@@ -190,3 +190,12 @@ def test_only_wide_tables_are_screened(least_width):
         assert screened.alive.all()
         assert screened.predictors.folds.x.shape[-1] == screened.columns.shape[1]
         assert len(told) == 5
+
+
+def test_with_many_rows_more_features_are_kept_where_each_says_a_little():
+    x = torch.randn(1, 1200, 30, generator=seeded())
+    predictors = predictors_of(x, (x.sum(-1) > 0).long(), 60)
+    few = Schedule(settle_steps=2, least_width=4, most_width=6, widest=0)
+    assert screen(predictors, few, SETTINGS, None).columns.shape[1] == 6
+    many = replace(few, widest=20, rows_a_feature=100)
+    assert screen(predictors, many, SETTINGS, None).columns.shape[1] == 12
