@@ -2,8 +2,7 @@
 
 import torch
 
-from sklar.training.honest.judge import judged, sparse_masks, train_judge
-from sklar.training.honest.settings import JudgeSettings
+from sklar.training.honest.judge import JudgeSettings, judged, sparse_masks, train_judge
 from sklar.training.tasks import Task
 from tests.helpers import seeded
 

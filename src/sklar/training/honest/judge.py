@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -21,8 +22,20 @@ from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw
 from sklar.training.engine.runtime import generator_on
 from sklar.training.engine.steps import scheduled
-from sklar.training.honest.settings import JudgeSettings
 from sklar.training.tasks import Task
+
+
+@dataclass(frozen=True)
+class JudgeSettings:
+    """How large the judge of wide tables is and how long it learns."""
+
+    hidden: int = 512
+    steps: int = 20_000
+    batch_size: int = 1000
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.05
+    warm_up: int = 500  # steps over which the learning rate rises
+    ema_decay: float = 0.999  # of the weights: ten times as slow as the predictors', which learn ten times as fast
 
 
 def train_judge(

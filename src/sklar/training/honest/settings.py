@@ -237,19 +237,6 @@ class DecisionSettings:
 
 
 @dataclass(frozen=True)
-class JudgeSettings:
-    """How large the judge of wide tables is and how long it learns."""
-
-    hidden: int = 512
-    steps: int = 20_000
-    batch_size: int = 1000
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.05
-    warm_up: int = 500  # steps over which the learning rate rises
-    ema_decay: float = 0.999  # of the weights: ten times as slow as the predictors', which learn ten times as fast
-
-
-@dataclass(frozen=True)
 class HonestSettings:
     """All of it."""
 
