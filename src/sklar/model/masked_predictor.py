@@ -175,6 +175,13 @@ class MaskedPredictor(nn.Module):
         return Bags(numbers.view(-1), factors.view(-1), torch.arange(0, 4 * len(gate), 4, device=x.device))
 
     @torch.no_grad()
+    def draw_towards(self, output: Tensor, share: float) -> None:
+        """Go a share of the way from a constant output (R, 1, out) to what is said now; outputs beyond these stay."""
+        of_these = slice(output.shape[-1])
+        self.last.weight[..., of_these] *= share
+        self.last.bias[..., of_these] = output.lerp(self.last.bias[..., of_these], share)
+
+    @torch.no_grad()
     def part(self, replicas: slice) -> MaskedPredictor:
         """Some of the networks, as they are."""
         state = {name: value[replicas] for name, value in self.state_dict().items()}

@@ -13,6 +13,7 @@ from sklar.training.engine.run import Run
 from sklar.training.honest.fit import fit_honest
 from sklar.training.honest.parts import parts_of, steps_of
 from sklar.training.honest.predictor_choice import choose_predictors
+from sklar.training.honest.rehearsal import rehearse
 from sklar.training.honest.settings import HonestSettings, PredictorSettings, Schedule, SelectorSettings
 from sklar.training.tasks import Task
 from tests.helpers import seeded
@@ -43,3 +44,17 @@ def test_what_is_given_is_not_tried():
         "selector, all rows",
         "selector, other prices",
     ]
+
+
+def test_rehearsals_with_one_set_take_the_steps_they_say():
+    bar = Progress([Part("all", 10**6)], file=io.StringIO())
+    x = torch.randn(100, 150, generator=seeded(0))
+    y = (x[:, :20].sum(1) > 0).long()
+    rehearse(TrainingData(x, y, None, Gates(150)), Task(2), SETTINGS, 0, Run(bar))
+    parts = [part for part in parts_of(SETTINGS, 100, Gates(150)) if "rehearsal" in part.name]
+    assert [part.name for part in parts] == [
+        "predictors, rehearsal",
+        "selector, rehearsal",
+        "predictors of one set, rehearsal",
+    ]
+    assert bar.n == sum(part.steps for part in parts)

@@ -11,7 +11,8 @@ from sklar.model.gates import Gates
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.decisions import penalty_unit
-from sklar.training.honest.folds import deal
+from sklar.training.honest.folds import Folds, deal
+from sklar.training.honest.one_set import screen_to_one_set
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Selector, new_selector
 from sklar.training.honest.screening import Screened, screen
@@ -42,13 +43,22 @@ def begin(data: Problems, settings: HonestSettings, seed: int, run: Run, shuffle
     """Deal the rows, warm up the predictors, and screen the features."""
     generator = torch.Generator(device=data.x.device).manual_seed(seed)
     folds = deal(data.x, data.y, settings.n_folds, settings.held_fraction, generator, shuffle, data.gates, data.weight)
-    predictors = FoldPredictors(folds, data.task, settings.predictor, generator, seed, run.team)
-    with threads_for(folds.gates.n):
-        predictors.warm_up(settings.schedule.warm_steps, run)
-    screened = screen(predictors, settings.schedule, settings.screening, settings.selector.k, run)
+    screened = _screened(folds, data.task, settings, generator, seed, run)
     with threads_for(screened.columns.shape[1]):
         grid = log_penalties(screened.predictors, settings)
         return Begun(screened, new_selector(folds.gates, screened, settings.selector, grid, seed), grid)
+
+
+def _screened(
+    folds: Folds, task: Task, settings: HonestSettings, generator: torch.Generator, seed: int, run: Run
+) -> Screened:
+    """The features to go on with, and their predictors."""
+    if settings.one_set is not None:
+        return screen_to_one_set(folds, task, settings, generator, seed, run)
+    predictors = FoldPredictors(folds, task, settings.predictor, generator, seed, run.team)
+    with threads_for(folds.gates.n):
+        predictors.warm_up(settings.schedule.warm_steps, run)
+    return screen(predictors, settings.schedule, settings.screening, settings.selector.k, run)
 
 
 def log_penalties(predictors: FoldPredictors, settings: HonestSettings) -> Tensor:

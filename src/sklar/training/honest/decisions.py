@@ -73,6 +73,7 @@ class HeldOut(NamedTuple):
     losses: np.ndarray  # (n,)
     sizes: np.ndarray  # features of each row, (n,)
     evidence: np.ndarray  # that the masks say anything, of mean 0 where they do not, (n,)
+    outputs: Tensor  # of the predictors together, (n, out)
 
 
 def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tensor) -> list[HeldOut]:
@@ -84,18 +85,22 @@ def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tenso
     choices = [choose_penalty(*path) for path in paths]
     members = torch.tensor([choice.member for choice in choices], device=x.device)
     chosen = selector.masks(x, grid.gather(1, members.unsqueeze(1)).squeeze(1), undecided)
-    sizes, evidence = (part.cpu().numpy() for part in (chosen.sum(-1), _evidence(selector, predictors, chosen)))
+    sizes = chosen.sum(-1).cpu().numpy()
+    outputs, evidence = evidence_of(predictors, chosen)
     return [
-        HeldOut(choice, paths[p].row_losses[choice.member], sizes[p], evidence[p]) for p, choice in enumerate(choices)
+        HeldOut(choice, paths[p].row_losses[choice.member], sizes[p], evidence[p], outputs[p])
+        for p, choice in enumerate(choices)
     ]
 
 
-def _evidence(selector: Selector, predictors: FoldPredictors, mask: Tensor) -> Tensor:
-    """The score of adding what masks (P, n, d) of held-out rows say to a prediction from nothing: (P, n)."""
+def evidence_of(predictors: FoldPredictors, mask: Tensor) -> tuple[Tensor, np.ndarray]:
+    """What masks (P, n, d) of held-out rows predict, (P, n, out), and the score of adding it to nothing: (P, n)."""
     x, y = predictors.folds.held_out
-    forced = torch.zeros_like(selector.alive[0]) if selector.forced is None else selector.forced
-    before, after = (predictors.held_out_outputs(x, m) for m in (forced.expand_as(mask).to(x.dtype), mask))
-    return score_of_change(predictors.task, before, after, y, torch.ones_like(mask[..., 0]))
+    forced = predictors.folds.gates.forced
+    nothing = torch.zeros_like(mask) if forced is None else forced.expand_as(mask).to(mask.dtype)
+    before, after = (predictors.held_out_outputs(x, m) for m in (nothing, mask))
+    score = score_of_change(predictors.task, before, after, y, torch.ones_like(mask[..., 0]))
+    return after, score.cpu().numpy()
 
 
 def score_of_change(task: Task, before: Tensor, after: Tensor, y: Tensor, counted: Tensor) -> Tensor:

@@ -29,6 +29,7 @@ from sklar.training.engine.team import Team
 from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.deciding import decide
 from sklar.training.honest.decisions import HeldOut, mean_and_error, training_masks
+from sklar.training.honest.one_set import show_all
 from sklar.training.honest.parts import parts_of
 from sklar.training.honest.persuasion import with_spread
 from sklar.training.honest.predictor_choice import choose_predictors, with_first_reading
@@ -83,9 +84,7 @@ def train_honest(
         chosen, tried = choose_predictors(data, task, settings, seed, run)
         # Rehearsals hold out every row once, and would judge by rows that chose.
         rehearsal = rehearse(data, task, with_first_reading(settings, data.gates), seed, run)
-        settings = chosen
-        if rehearsal is not None:
-            settings = replace(settings, strengths=(rehearsal.strength,), shows=rehearsal.shows)
+        settings = chosen if rehearsal is None else rehearsal.applied(chosen)
         run = Run(bar, checkpoint, team, renewal)  # what was tried before was compared on the same rows
         fit = fit_honest(x, y, task, settings, seed=seed, gates=data.gates, weight=weight, run=run)
     if not any(fit.shows):
@@ -140,14 +139,18 @@ def fit_honest(
         middle = grid[:, grid.shape[1] // 2]
         after_path = _records("path", selector, predictors, middle, Decisions.none(selector.alive))
 
-        log_penalty, folds = _chosen(grid, choices), predictors.folds
+        # One set is what the least penalty buys: a larger one shows less of it.
+        log_penalty, folds = grid[:, 0] if settings.one_set is not None else _chosen(grid, choices), predictors.folds
         sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
         sharpest = 1 + (settings.selector.sharpest - 1) * sufficiency
         last, n_rows = _range_of_last_training(grid, log_penalty), folds.x.shape[2]
         selector = train_selector(selector, predictors, last, schedule.final_steps, n_rows, run, sharpest)
 
-        decisions = decide(selector, predictors, log_penalty, settings.decisions, sufficiency, shows)
-        row_part, decisions = learn_row_part(selector, predictors, log_penalty, decisions, settings.decisions)
+        if settings.one_set is not None:
+            row_part, decisions = None, show_all(selector.alive, shows)
+        else:
+            decisions = decide(selector, predictors, log_penalty, settings.decisions, sufficiency, shows)
+            row_part, decisions = learn_row_part(selector, predictors, log_penalty, decisions, settings.decisions)
         at_end = _records("final", selector, predictors, log_penalty, decisions)
         history = [[*tried[p], after_path[p], at_end[p]] for p in range(len(grid))]
         choices = [None if grid.shape[1] == 1 else choice for choice in choices]

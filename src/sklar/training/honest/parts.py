@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sklar.model.gates import Gates
 from sklar.training.engine.progress import Part
+from sklar.training.honest.rehearsal import tries_one_set
 from sklar.training.honest.settings import HonestSettings
 
 # A step of the selector in steps of the predictors alone (CPU: 4.8 with 11 features, 3.7 with Adult's 108 inputs).
@@ -20,6 +21,8 @@ def parts_of(settings: HonestSettings, n_rows: int, gates: Gates, n_models: int 
         # Side by side, a step is of all splits; in turn, there are as many steps more.
         in_turn, at_once = (1, splits) if gates.plain else (splits, 1)
         rehearsals = in_turn * _along_the_path(settings, gates, len(strengths), at_once, ", rehearsal")
+        if tries_one_set(settings, gates, n_rows):
+            rehearsals += in_turn * _predictors(settings, gates, at_once, " of one set, rehearsal")
     final = Part("selector, all rows", schedule.final_steps, n_models * SELECTOR_COST)
     asked, beside = (settings.penalty == "auto", schedule.wide_steps) if k is None else (k > 1, schedule.count_steps)
     others = [Part("selector, other prices", beside, n_models * SELECTOR_COST)]
@@ -45,10 +48,11 @@ def _readings(settings: HonestSettings, gates: Gates) -> list[Part]:
 
 def _along_the_path(settings: HonestSettings, gates: Gates, strengths: int, cost: float, what: str) -> list[Part]:
     """Predictors that warm up, and selectors of each strength."""
+    path = strengths * (settings.schedule.trial_steps + settings.schedule.path_steps)
+    return [*_predictors(settings, gates, cost, what), Part(f"selector{what}", path, cost * SELECTOR_COST)]
+
+
+def _predictors(settings: HonestSettings, gates: Gates, cost: float, what: str) -> list[Part]:
     schedule = settings.schedule
     settle = schedule.settle_steps if gates.n > schedule.screened_to(settings.selector.k) else 0
-    path = strengths * (schedule.trial_steps + schedule.path_steps)
-    return [
-        Part(f"predictors{what}", schedule.warm_steps + settle, cost),
-        Part(f"selector{what}", path, cost * SELECTOR_COST),
-    ]
+    return [Part(f"predictors{what}", schedule.warm_steps + settle, cost)]

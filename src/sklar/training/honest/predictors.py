@@ -59,6 +59,7 @@ class FoldPredictors:
         of_input, pieces = None if gates.of_input is None else gates.of_input.cpu(), _pieces(folds, settings.n_bins)
         network = MaskedPredictor(gates.n, settings.hidden, task.n_outputs, replicas, start, of_input, pieces)
         self.learner = self._learner(network.to(device))
+        self.is_done = False  # whether they have learned all that they are to learn
         # Where they learn while flips are tried; no thread where other processes wait for messages in their order.
         self.beside = SideWork(device, thread=team.is_alone)
 
@@ -72,15 +73,16 @@ class FoldPredictors:
         """The average of the weights, which judges."""
         return self.learner.average
 
-    def warm_up(self, n_steps: int, run: Run | None = None, decay_to_zero: bool = False) -> None:
-        """Learn from random masks alone.
+    def warm_up(self, n_steps: int, run: Run | None = None, decay_to_zero: bool = False, whole: bool = False) -> None:
+        """Learn from random masks alone or, with `whole`, from all features of every row.
 
         With `decay_to_zero` the learning rate falls to 0: for predictors that will not learn on.
         """
 
         def learn_and_judge() -> None:
             x, y = self.batch(self.folds.n_train)
-            mask = random_masks(self.folds.gates.like(x), self.generator, self.settings.k, self.share)
+            gates = self.folds.gates.like(x)
+            mask = torch.ones_like(gates) if whole else self._random_masks(gates)
             self.learn(x, y, mask * self.alive[:, None, None])
             self.update_judge()
 
@@ -91,6 +93,9 @@ class FoldPredictors:
         for _ in (run or Run()).steps(n_steps, self.state, [(self.learner.optimiser, rates)], rows=self.folds):
             step()
 
+    def _random_masks(self, like: Tensor) -> Tensor:
+        return random_masks(like, self.generator, self.settings.k, self.share)
+
     def batch(self, n_first: int) -> tuple[Tensor, Tensor]:
         """The next batch, drawn from the first `n_first` rows of every fold: the share of it that is this process's."""
         return self.folds.batch(self.batch_rows, n_first, self.generator, self.share)
@@ -100,6 +105,8 @@ class FoldPredictors:
 
         The judge does not change before `update_judge`.
         """
+        if self.is_done:
+            return
         if self.folds.gates.forced is not None:
             mask = mask.masked_fill(self.folds.gates.forced, 1.0)
         network = self.learner.network
@@ -112,6 +119,8 @@ class FoldPredictors:
 
     def update_judge(self) -> None:
         """Move the judge toward the weights that learn."""
+        if self.is_done:
+            return
         self.learner.update_average()
 
     def only(self, columns: Tensor, alive: Tensor) -> FoldPredictors:

@@ -44,7 +44,7 @@ def strongest_features(
     """
     gates = gates or Gates(n_columns)
     counts = torch.ones(len(y), device=y.device) if weight is None else weight
-    residual = task.residuals(_constant_output(task, y, counts), y) * counts.unsqueeze(-1)  # (n, C)
+    residual = task.residuals(constant_output(task, y, counts), y) * counts.unsqueeze(-1)  # (n, C)
     encoded = gates.of_input is not None
     slices = [slice(first, min(first + BLOCK, n_columns)) for first in range(0, n_columns, BLOCK)]
     z = torch.cat([score_z(block(part).unsqueeze(0), residual.unsqueeze(0), encoded)[0] for part in slices])
@@ -54,7 +54,7 @@ def strongest_features(
     return np.sort(strength.topk(min(most, gates.n)).indices.cpu().numpy())
 
 
-def _constant_output(task: Task, y: Tensor, counts: Tensor) -> Tensor:
+def constant_output(task: Task, y: Tensor, counts: Tensor) -> Tensor:
     """The best prediction that looks at nothing, of rows that count so much (n,): (n, out)."""
     share = counts / counts.sum()
     if task.kind == "classes":

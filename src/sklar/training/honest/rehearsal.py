@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
 
+from sklar.model.gates import Gates
 from sklar.training.data import TrainingData
 from sklar.training.engine.loop import Record
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.beginning import Problems, begin
+from sklar.training.honest.folds import deal
+from sklar.training.honest.one_set import Said, pooled, said_by, screen_to_one_set, shown_whole
 from sklar.training.honest.settings import HonestSettings
-from sklar.training.honest.strength import Candidate, begin_strengths, pool, preferred, shows_something
+from sklar.training.honest.strength import Candidate, begin_strengths, is_beyond_chance, pool, preferred
 from sklar.training.tasks import Task
 
 
@@ -22,15 +26,25 @@ class Rehearsal(NamedTuple):
 
     strength: float
     shows: bool  # whether anything can be shown to matter
+    one_set: float | None  # where all rows get those most related to the target alone: how far to trust what they say
     tried: list[Record]
+
+    def applied(self, settings: HonestSettings) -> HonestSettings:
+        """The settings of the fit itself."""
+        decided = replace(settings, strengths=(self.strength,), shows=self.shows)
+        # All that rows held out would say is said: so all of them choose the set, and learn.
+        return decided if self.one_set is None else replace(decided, one_set=self.one_set, held_fraction=0.0)
 
 
 def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int, run: Run) -> Rehearsal | None:
-    """Try the strengths on several splits of few rows; None where a fit's own held-out rows are enough."""
+    """Try the strengths on several splits of few rows; None where a fit's own held-out rows are enough.
+
+    Of more features than rows, one set for all rows is tried too.
+    """
     splits = settings.schedule.splits_for(len(data.x))
     if splits == 1 or len(settings.strengths) == 1 or settings.held_fraction == 0:
         return None
-    parts = []
+    parts, y = [], []
     for problems in _splits(data, task, splits, seed):
         begun = begin(problems, settings, seed, run, shuffle=False)
         if not begun.screened.predictors.folds.has_held_out:  # a handful of rows
@@ -38,11 +52,36 @@ def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int
         with threads_for(begun.screened.columns.shape[1]):
             tried = begin_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, run)
             parts.append([one.trained(begun.grid, settings.schedule.path_steps, run) for one in tried])
-    pooled: list[Candidate] = [pool(candidates) for candidates in zip(*parts, strict=True)]
+        y.append(begun.screened.predictors.folds.held_out[1].flatten())
+    candidates: list[Candidate] = [pool(of_one) for of_one in zip(*parts, strict=True)]
     everything = range(splits)
-    best = pooled[preferred(pooled, everything, settings)]
-    shows = shows_something(best.held_out, settings.decisions.false_alarms)
-    return Rehearsal(best.strength, shows, [one.record(everything, one is best) for one in pooled])
+    best = candidates[preferred(candidates, everything, settings)]
+    records = [one.record(everything, one is best) for one in candidates]
+    said, one_set = said_by(best.held_out, torch.cat(y)), None
+    if tries_one_set(settings, data.gates, len(data.x)):
+        of_set = pooled([_one_set(problems, settings, seed, run) for problems in _splits(data, task, splits, seed)])
+        (confidence, loss), (_, loss_of_selector) = (one.at_best_confidence(task) for one in (of_set, said))
+        if loss < loss_of_selector:
+            said, one_set = of_set, confidence
+        compared = {"loss": loss, "loss_of_selector": loss_of_selector, "confidence": confidence}
+        features = float(min(settings.schedule.one_set, data.gates.n))
+        records.append({"part": "one set", **compared, "mean_features": features, "chosen": one_set is not None})
+    shows = is_beyond_chance(said.evidence, settings.decisions.false_alarms)
+    return Rehearsal(best.strength, shows, one_set, records)
+
+
+def tries_one_set(settings: HonestSettings, gates: Gates, n_rows: int) -> bool:
+    """Whether rehearsals of so many rows try one set for all of them: of more features than rows, and without k."""
+    many = gates.n > max(n_rows, settings.schedule.least_width)
+    return many and settings.selector.k is None and settings.penalty == "auto"
+
+
+def _one_set(problems: Problems, settings: HonestSettings, seed: int, run: Run) -> Said:
+    """What predictors of the features most related to the target alone say of the rows held out."""
+    generator = torch.Generator(device=problems.x.device).manual_seed(seed)
+    x, y, _, gates, weight = problems
+    folds = deal(x, y, settings.n_folds, settings.held_fraction, generator, False, gates, weight)
+    return shown_whole(screen_to_one_set(folds, problems.task, settings, generator, seed, run).predictors)
 
 
 def _splits(data: TrainingData, task: Task, splits: int, seed: int) -> Iterator[Problems]:

@@ -186,19 +186,20 @@ def _left_open(predictors: FoldPredictors, found: Tensor) -> tuple[Tensor, Tenso
     return x.flatten(1, 2), residual
 
 
-def score_z(x: Tensor, weight: Tensor, encoded: bool = False) -> Tensor:
+def score_z(x: Tensor, weight: Tensor, encoded: bool = False, straight: bool = False) -> Tensor:
     """The largest |z| of the score tests of x_j and |x_j|: x (P, n, c), weighted residuals (P, n, W) -> (P, c).
 
-    Standardised columns have the mean 0; inputs of `encoded` columns, as the indicators of categories, need not.
+    Standardised columns have the mean 0; inputs of `encoded` columns, as the indicators of categories, need not. With
+    `straight` x_j alone is tested.
     """
     part = x.clamp(-3, 3)
     if encoded:
         part = part - part.mean(1, keepdim=True)
-    shapes = torch.cat([part, part.abs() - part.abs().mean(1, keepdim=True)], dim=-1)  # (P, n, 2 c)
-    total = weight.mT @ shapes  # (P, W, 2 c)
+    shapes = part if straight else torch.cat([part, part.abs() - part.abs().mean(1, keepdim=True)], dim=-1)
+    total = weight.mT @ shapes  # (P, W, c or 2 c)
     spread = (weight.square().mT @ shapes.square()).sqrt()
     z = (total / spread.clamp_min(1e-12)).abs().amax(1)
-    return z.unflatten(-1, (2, -1)).amax(1)
+    return z.unflatten(-1, (-1, x.shape[-1])).amax(1)
 
 
 def _gates_together(judge: MaskedPredictor, x: Tensor) -> int:

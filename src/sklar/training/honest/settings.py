@@ -109,6 +109,7 @@ class Schedule:
     most_counts: int = 8  # numbers of features at which that ranker is compared with the fitted one
     # Fewer rows than these, how many splits choose the strength together: one held-out fifth of them decides little.
     rehearsals: tuple[tuple[int, int], ...] = ((600, 5), (1_500, 2))
+    one_set: int = 20  # features of the one set that all rows may get, where they are few (see `one_set`)
     least_width: int = 16  # as many features or fewer are not screened: networks can hold them all
     most_width: int = 128  # and a union has no more but where rows are many:
     rows_a_feature: int = 10  # then it may have one for so many rows,
@@ -253,6 +254,8 @@ class HonestSettings:
     regularisations: tuple[float, ...] = (1.0, 3.0)
     bins: tuple[int, ...] = (0, 8)
     shows: bool | None = None  # whether anything can be shown, if that is known; None: held-out rows say
+    # Where all rows get the features most related to the target alone: how far to trust what predictors say of them.
+    one_set: float | None = None
     penalty: float | str = "auto"
     any_penalty: bool = True  # whether a second selector is trained for questions at other penalties
     n_folds: int = 4

@@ -149,7 +149,11 @@ def shows_something(held_out: Sequence[HeldOut], false_alarms: float) -> bool:
     """
     if not held_out:
         return True
-    evidence = np.concatenate([one.evidence for one in held_out])
+    return is_beyond_chance(np.concatenate([one.evidence for one in held_out]), false_alarms)
+
+
+def is_beyond_chance(evidence: np.ndarray, false_alarms: float) -> bool:
+    """Whether the mean of evidence (n,), one score a row, is above 0: a one-sided t-test of that level."""
     error = evidence.std(ddof=1) / len(evidence) ** 0.5 if len(evidence) > 1 else np.inf
     return bool(evidence.mean() > error * student.ppf(1 - false_alarms, max(1, len(evidence) - 1)))
 

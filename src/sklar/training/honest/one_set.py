@@ -1,0 +1,129 @@
+"""Few rows of thousands of features: one set for all rows, of the features most related to the target one by one.
+
+Sixty rows cannot say which of thousands of features decide *this* row, and hardly which decide any: a network that
+reads all of them finds others in every fold, and of the prices on the path most show nothing. What each feature says
+alone is a mean over all rows, and survives. So where there are more features than rows, rehearsals try that set too,
+and take it where held-out rows, each of which was held out once, lose less by it than by the selector's choices.
+
+With so few rows predictors are much too sure of themselves, each in its own way. So losses are compared at the best
+confidence of each, one number for all rows: its outputs drawn towards what is known of all rows alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sklar.model.gates import largest_by_gate
+from sklar.training.engine.run import Run
+from sklar.training.engine.runtime import threads_for
+from sklar.training.honest.decisions import HeldOut, evidence_of
+from sklar.training.honest.folds import Folds
+from sklar.training.honest.predictors import FoldPredictors
+from sklar.training.honest.prescreen import constant_output
+from sklar.training.honest.scoring import Decisions
+from sklar.training.honest.screening import CHUNK, Screened, score_z
+from sklar.training.honest.settings import SHUT, HonestSettings
+from sklar.training.tasks import Task
+
+CONFIDENCES = 61  # that are tried, from 0 to 1.5 in equal steps
+EVERY_SCORE = 0.5 * SHUT  # a threshold that every score exceeds, but for those of gates that are shut
+
+
+class Said(NamedTuple):
+    """What predictors say of rows that they did not learn from, pooled over splits."""
+
+    outputs: Tensor  # (n, out)
+    y: Tensor  # (n,)
+    evidence: np.ndarray  # that it is about y, of mean 0 where it is not, (n,)
+
+    def at_best_confidence(self, task: Task) -> tuple[float, float]:
+        """The confidence at which the rows lose least, and what they lose at it, in the mean."""
+        base = constant_output(task, self.y, torch.ones_like(self.outputs[:, 0]))
+        base = torch.cat([base, self.outputs[:, base.shape[1] :]], dim=1)  # what it says of its own errors stays
+        shares = torch.linspace(0, 1.5, CONFIDENCES, device=base.device)
+        losses = [float(task.row_loss(torch.lerp(base, self.outputs, share), self.y).mean()) for share in shares]
+        best = int(np.argmin(losses))
+        return float(shares[best]), losses[best]
+
+
+def said_by(held_out: Sequence[HeldOut], y: Tensor) -> Said:
+    """The same of the predictors of a selector, which was judged split by split."""
+    outputs, evidence = [one.outputs for one in held_out], [one.evidence for one in held_out]
+    return Said(torch.cat(outputs), y, np.concatenate(evidence))
+
+
+def pooled(parts: list[Said]) -> Said:
+    """What was said of all held-out rows, split by split."""
+    outputs, y = torch.cat([one.outputs for one in parts]), torch.cat([one.y for one in parts])
+    return Said(outputs, y, np.concatenate([one.evidence for one in parts]))
+
+
+def most_related(folds: Folds, task: Task, most: int) -> Tensor:
+    """The `most` features that training rows relate to the target most clearly one by one, in ascending order: (P, w).
+
+    Forced features are of them. One straight relation is asked about: with thousands of features, every further
+    question finds more that fit by chance.
+    """
+    (x, y), gates = (part.flatten(1, 2) for part in folds.training), folds.gates
+    weight, known = _weight(folds), _known_of_all(folds, task)
+    residual = torch.stack([task.residuals(*pair) for pair in zip(known.expand(-1, y.shape[1], -1), y, strict=True)])
+    residual, encoded = residual * weight.unsqueeze(-1), gates.of_input is not None
+    parts = [score_z(part, residual, encoded, straight=True) for part in x.split(CHUNK, dim=2)]
+    strength = largest_by_gate(torch.cat(parts, dim=1), gates.of_input, gates.n)
+    if gates.forced is not None:
+        strength = strength.masked_fill(gates.forced, torch.inf)
+        most = max(most, int(gates.forced.sum()))
+    return strength.topk(min(most, gates.n), dim=1).indices.sort(dim=1).values
+
+
+def _weight(folds: Folds) -> Tensor:
+    """What the training rows of each problem count: (P, n)."""
+    weight = folds.training_weight
+    return torch.ones_like(folds.training[0][..., 0]).flatten(1) if weight is None else weight
+
+
+def _known_of_all(folds: Folds, task: Task) -> Tensor:
+    """The best prediction of each problem that looks at nothing: (P, 1, out)."""
+    y = folds.training[1].flatten(1)
+    return torch.stack([constant_output(task, *pair)[:1] for pair in zip(y, _weight(folds), strict=True)])
+
+
+def screen_to_one_set(
+    folds: Folds, task: Task, settings: HonestSettings, generator: torch.Generator, seed: int, run: Run
+) -> Screened:
+    """The set of each problem, and predictors that have learned all they will from it, shown whole.
+
+    They read no other features. Masks of part of the set would teach them to do without the rest, which costs what few
+    rows have to say; and more steps would teach them the rows by heart.
+    """
+    columns = most_related(folds, task, settings.schedule.one_set)
+    narrow = folds.only(columns, torch.ones_like(columns, dtype=torch.bool))
+    predictors = FoldPredictors(narrow, task, settings.predictor, generator, seed, run.team)
+    n_steps = settings.schedule.warm_steps + settings.schedule.settle_steps
+    with threads_for(columns.shape[1]):
+        predictors.warm_up(n_steps, run, decay_to_zero=True, whole=True)
+    if settings.one_set is not None:
+        for network in (predictors.learner.network, predictors.judge):
+            network.draw_towards(_known_of_all(folds, task).repeat_interleave(folds.n_folds, 0), settings.one_set)
+    predictors.is_done = True
+    return Screened(predictors, columns)
+
+
+def shown_whole(predictors: FoldPredictors) -> Said:
+    """What predictors of one set say of the held-out rows of all problems, shown all of it."""
+    x, y = predictors.folds.held_out
+    mask = torch.ones_like(predictors.folds.gates.like(x))
+    outputs, evidence = evidence_of(predictors, mask)
+    return Said(outputs.flatten(0, 1), y.flatten(), evidence.ravel())
+
+
+def show_all(alive: Tensor, shows: list[bool]) -> Decisions:
+    """All features of the set for every row, or none where a problem `shows` nothing."""
+    decisions = Decisions.none(alive)
+    idle = ~torch.tensor(shows, device=alive.device).unsqueeze(1).expand_as(alive)
+    return decisions._replace(score_threshold=torch.full_like(decisions.score_threshold, EVERY_SCORE), shut=idle)
