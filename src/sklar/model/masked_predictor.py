@@ -175,11 +175,10 @@ class MaskedPredictor(nn.Module):
         return Bags(numbers.view(-1), factors.view(-1), torch.arange(0, 4 * len(gate), 4, device=x.device))
 
     @torch.no_grad()
-    def draw_towards(self, output: Tensor, share: float) -> None:
-        """Go a share of the way from a constant output (R, 1, out) to what is said now; outputs beyond these stay."""
-        of_these = slice(output.shape[-1])
-        self.last.weight[..., of_these] *= share
-        self.last.bias[..., of_these] = output.lerp(self.last.bias[..., of_these], share)
+    def scale_outputs(self, factor: float, n_first: int) -> None:
+        """Multiply the first outputs."""
+        self.last.weight[..., :n_first] *= factor
+        self.last.bias[..., :n_first] *= factor
 
     @torch.no_grad()
     def part(self, replicas: slice) -> MaskedPredictor:

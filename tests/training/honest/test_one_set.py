@@ -61,9 +61,7 @@ def test_losses_are_those_of_the_best_confidence():
     assert confidence == pytest.approx(1.0, abs=0.15)
     assert least <= loss
     assert too_sure.at_best_confidence(Task(2)) == pytest.approx((confidence / 3, least), abs=0.01)
-    share = float(y.float().mean())
-    nothing = -share * np.log(share) - (1 - share) * np.log(1 - share)
-    assert wrong.at_best_confidence(Task(2)) == pytest.approx((0.0, nothing), abs=1e-6)
+    assert wrong.at_best_confidence(Task(2)) == pytest.approx((0.0, np.log(2)), abs=1e-6)
 
 
 def test_what_is_said_of_errors_stays():
@@ -86,15 +84,13 @@ def test_predictors_learn_from_the_set_and_then_no_more():
 
 
 def test_predictors_are_as_sure_as_they_are_to_be():
-    """Half as sure: half the way from what is known of all rows to what they would say."""
+    """Half as sure: logits half as large."""
     folds, task = dealt(n=300, shift=1.5), Task(2)
     sure, unsure = (
         screen_to_one_set(folds, task, replace(SETTINGS, one_set=share), seeded(), 0, Run()).predictors
         for share in (1.0, 0.5)
     )
-    share = folds.training[1].double().mean()
-    known = torch.stack([1 - share, share]).log().float()
-    expected = known.lerp(shown_whole(sure).outputs, 0.5)
+    expected = 0.5 * shown_whole(sure).outputs
     torch.testing.assert_close(shown_whole(unsure).outputs, expected, atol=1e-5, rtol=1e-5)
 
 

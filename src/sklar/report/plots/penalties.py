@@ -38,7 +38,7 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     fitted = estimator if isinstance(estimator, FittedModel) else getattr(estimator, "fitted_", None)
     path, penalty = (estimator.path_, estimator.penalty_) if fitted is None else (fitted.path, fitted.penalty)
     if "loss" not in path:
-        raise ValueError("there is no path: the penalty was given, or too few rows were held out to choose one")
+        raise ValueError("there is no path: the penalty was given, or no rows were held out to choose it")
     ax = axes_or_new(ax, 6, 3.8)
     score = "score" if fitted is None else "accuracy" if fitted.target.is_classified else "R²"
     sizes, values, errors, name = _curve(path, score)

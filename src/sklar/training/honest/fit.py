@@ -50,6 +50,10 @@ NOTHING = (
     "no feature can be shown to matter: on held-out rows no selection predicts better than nothing shown, so every row "
     "gets none; more rows may show more, and a given penalty selects regardless"
 )
+EMPTY = (
+    "no training row gets a feature: at the penalty {:.3g} none is worth its price; a smaller penalty selects more "
+    "(penalty='auto' lets held-out rows choose it)"
+)
 
 
 def train_honest(
@@ -89,6 +93,8 @@ def train_honest(
         fit = fit_honest(x, y, task, settings, seed=seed, gates=data.gates, weight=weight, run=run)
     if not any(fit.shows):
         warnings.warn(NOTHING, stacklevel=3)
+    elif not any(history[-1]["mean_features"] for history in fit.history):
+        warnings.warn(EMPTY.format(fit.penalty(0)), stacklevel=3)
     tried += [] if rehearsal is None else rehearsal.tried
     tried += [] if renewal is None else [{"part": "new rows", "rows": renewal.n_rows}]
     return combined([_trained(fit, i, tried) for i in range(n_models)])

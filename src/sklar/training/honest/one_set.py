@@ -6,7 +6,7 @@ alone is a mean over all rows, and survives. So where there are more features th
 and take it where held-out rows, each of which was held out once, lose less by it than by the selector's choices.
 
 With so few rows predictors are much too sure of themselves, each in its own way. So losses are compared at the best
-confidence of each, one number for all rows: its outputs drawn towards what is known of all rows alike.
+confidence of each, one number for all rows (the temperature of classes), and the set's own is what its model says.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sklar.training.honest.screening import CHUNK, Screened, score_z
 from sklar.training.honest.settings import SHUT, HonestSettings
 from sklar.training.tasks import Task
 
-CONFIDENCES = 61  # that are tried, from 0 to 1.5 in equal steps
+CONFIDENCES = np.linspace(0, 1.5, 61)  # factors on what is predicted: 0 is the mean, or that all classes are as likely
 EVERY_SCORE = 0.5 * SHUT  # a threshold that every score exceeds, but for those of gates that are shut
 
 
@@ -43,12 +43,13 @@ class Said(NamedTuple):
 
     def at_best_confidence(self, task: Task) -> tuple[float, float]:
         """The confidence at which the rows lose least, and what they lose at it, in the mean."""
-        base = constant_output(task, self.y, torch.ones_like(self.outputs[:, 0]))
-        base = torch.cat([base, self.outputs[:, base.shape[1] :]], dim=1)  # what it says of its own errors stays
-        shares = torch.linspace(0, 1.5, CONFIDENCES, device=base.device)
-        losses = [float(task.row_loss(torch.lerp(base, self.outputs, share), self.y).mean()) for share in shares]
+        losses = []
+        for confidence in CONFIDENCES:
+            outputs = self.outputs.clone()
+            outputs[:, : task.n_predicted] *= confidence  # what it says of its own errors stays
+            losses.append(float(task.row_loss(outputs, self.y).mean()))
         best = int(np.argmin(losses))
-        return float(shares[best]), losses[best]
+        return float(CONFIDENCES[best]), losses[best]
 
 
 def said_by(held_out: Sequence[HeldOut], y: Tensor) -> Said:
@@ -70,8 +71,10 @@ def most_related(folds: Folds, task: Task, most: int) -> Tensor:
     question finds more that fit by chance.
     """
     (x, y), gates = (part.flatten(1, 2) for part in folds.training), folds.gates
-    weight, known = _weight(folds), _known_of_all(folds, task)
-    residual = torch.stack([task.residuals(*pair) for pair in zip(known.expand(-1, y.shape[1], -1), y, strict=True)])
+    weight = folds.training_weight
+    weight = torch.ones_like(x[..., 0]) if weight is None else weight
+    pairs = zip(y, weight, strict=True)
+    residual = torch.stack([task.residuals(constant_output(task, *pair), pair[0]) for pair in pairs])
     residual, encoded = residual * weight.unsqueeze(-1), gates.of_input is not None
     parts = [score_z(part, residual, encoded, straight=True) for part in x.split(CHUNK, dim=2)]
     strength = largest_by_gate(torch.cat(parts, dim=1), gates.of_input, gates.n)
@@ -79,18 +82,6 @@ def most_related(folds: Folds, task: Task, most: int) -> Tensor:
         strength = strength.masked_fill(gates.forced, torch.inf)
         most = max(most, int(gates.forced.sum()))
     return strength.topk(min(most, gates.n), dim=1).indices.sort(dim=1).values
-
-
-def _weight(folds: Folds) -> Tensor:
-    """What the training rows of each problem count: (P, n)."""
-    weight = folds.training_weight
-    return torch.ones_like(folds.training[0][..., 0]).flatten(1) if weight is None else weight
-
-
-def _known_of_all(folds: Folds, task: Task) -> Tensor:
-    """The best prediction of each problem that looks at nothing: (P, 1, out)."""
-    y = folds.training[1].flatten(1)
-    return torch.stack([constant_output(task, *pair)[:1] for pair in zip(y, _weight(folds), strict=True)])
 
 
 def screen_to_one_set(
@@ -109,7 +100,7 @@ def screen_to_one_set(
         predictors.warm_up(n_steps, run, decay_to_zero=True, whole=True)
     if settings.one_set is not None:
         for network in (predictors.learner.network, predictors.judge):
-            network.draw_towards(_known_of_all(folds, task).repeat_interleave(folds.n_folds, 0), settings.one_set)
+            network.scale_outputs(settings.one_set, task.n_predicted)
     predictors.is_done = True
     return Screened(predictors, columns)
 
