@@ -36,6 +36,7 @@ import ranking_order  # noqa: E402
 import rival_tables  # noqa: E402
 import rivals  # noqa: E402
 import strengths  # noqa: E402
+import wide_tables  # noqa: E402
 
 PAGES = ("README.md", "docs/method.md", "docs/results.md", "docs/reproduction.md", "docs/baselines.md")
 MARKED = re.compile(r"^<!-- rows: (.+) -->\n\n((?:^\|.*\n)*)", re.MULTILINE)
@@ -273,6 +274,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "one fit": lambda: one_fit.table(rows_of("one-fit")),
     "strengths": lambda: strengths.table(rows_of("strengths")),
     "few rows": lambda: few_rows.table(rows_of("few-rows")),
+    "wide tables": lambda: wide_tables.table(rows_of("wide-tables")),
     "rivals, 11 features": lambda: rivals_found(11),
     "rivals, 11 features, cost": lambda: rivals_cost(11),
     "rivals, 100 features": lambda: rivals_found(100),

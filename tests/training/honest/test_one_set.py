@@ -107,6 +107,7 @@ def test_all_or_none_of_the_set_is_shown(shows):
 def test_rehearsals_try_it_where_features_are_more_than_rows():
     assert tries_one_set(SETTINGS, Gates(121), 120)
     assert not tries_one_set(SETTINGS, Gates(120), 120)
+    assert not tries_one_set(SETTINGS, Gates.of(121, cost=[2.0] * 121), 120)
     assert not tries_one_set(SETTINGS, Gates(12), 10)  # few enough for the networks to hold
     assert not tries_one_set(replace(SETTINGS, penalty=0.01), Gates(121), 120)
     assert not tries_one_set(replace(SETTINGS, selector=SelectorSettings(k=3)), Gates(121), 120)

@@ -19,11 +19,11 @@ def choices(history: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     >>> choices([record, {"part": "final", "loss": 0.4}])
     [{'what': 'selector', 'how': 'group lasso of its inputs x 0.1', 'loss': 0.5, 'features': 4.25, 'chosen': True}]
     """
-    known = {"predictors": _of_predictors, "strength": _of_selector}
+    known = {"predictors": _of_predictors, "strength": _of_selector, "one set": _of_one_set}
     own = [record for record in history if record.get("part") in known and record.get("model", 0) == 0]
     lines: list[dict[str, Any]] = [
         {
-            "what": "selector" if record["part"] == "strength" else "predictors",
+            "what": "predictors" if record["part"] == "predictors" else "selector",
             "how": known[record["part"]](record),
             "loss": four_digits(float(record["loss"])),
             "features": four_digits(float(record["mean_features"])) if "mean_features" in record else None,
@@ -45,3 +45,9 @@ def _of_predictors(record: dict[str, Any]) -> str:
 
 def _of_selector(record: dict[str, Any]) -> str:
     return f"group lasso of its inputs x {record['strength']:g}"
+
+
+def _of_one_set(record: dict[str, Any]) -> str:
+    return (
+        f"one set for all rows, against a loss of {four_digits(float(record['loss_of_selector']))} by rows of their own"
+    )

@@ -71,9 +71,9 @@ def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int
 
 
 def tries_one_set(settings: HonestSettings, gates: Gates, n_rows: int) -> bool:
-    """Whether rehearsals of so many rows try one set for all of them: of more features than rows, and without k."""
+    """Whether rehearsals of so many rows try one set for all of them: of more features than rows, at one price."""
     many = gates.n > max(n_rows, settings.schedule.least_width)
-    return many and settings.selector.k is None and settings.penalty == "auto"
+    return many and gates.cost is None and settings.selector.k is None and settings.penalty == "auto"
 
 
 def _one_set(problems: Problems, settings: HonestSettings, seed: int, run: Run) -> Said:
