@@ -5,9 +5,10 @@
     python benchmarks/wide_tables.py --table                                      # Markdown, from the rows
 
 Tables of 60 to 200 rows (`colon`, `allaml`, `genes`) are split five-fold for each seed; of the others 300 rows are
-drawn, and 2,000 that are not among them are predicted. `genes` is drawn by `genes()`: ten latent factors, and of four
-classes each shifts 40 of 3,000 features of its own. With one set, rehearsals try the features most related to the
-target alone for all rows too (docs/method.md); without, they do not. Rows that are in --out are not measured again.
+drawn, and 2,000 that are not among them are predicted. `genes` and `genes-correlated` are drawn by `genes()`: four
+classes, each of which shifts 40 of 3,000 features, and ten latent factors of little or much weight. With one set,
+rehearsals try the features most related to the target alone for all rows too (docs/method.md); without, they do not.
+Rows that are in --out are not measured again.
 """
 
 from __future__ import annotations
@@ -32,18 +33,19 @@ from sklar.datasets import load_table, make_synthetic
 from sklar.paper.data import load_images, load_isolet
 from sklar.training.honest import rehearsal
 
-FOLDED = ("colon", "allaml", "genes")
+FOLDED = ("colon", "allaml", "genes", "genes-correlated")
+FACTORS = {"genes": 0.5, "genes-correlated": 1.0}
 DRAWN = ("syn1", "syn4", "isolet", "mnist")
 ARMS = ("with", "without")
 KEY = ("data", "seed", "arm")
 ROWS, NEW_ROWS, FEATURES = 300, 2_000, 400  # of what is drawn; features of synthetic data
 
 
-def genes(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """160 rows of 3,000 correlated features, of which each of four classes shifts 40 by 1.2."""
+def genes(seed: int, factors: float) -> tuple[np.ndarray, np.ndarray]:
+    """160 rows of 3,000 features, of which each of four classes shifts 40 by 1.2; latent factors have that weight."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 4, 160)
-    X = rng.standard_normal((160, 3000)) + rng.standard_normal((160, 10)) @ rng.standard_normal((10, 3000)) * 0.5
+    X = rng.standard_normal((160, 3000)) + factors * rng.standard_normal((160, 10)) @ rng.standard_normal((10, 3000))
     for label in range(4):
         X[np.ix_(y == label, rng.choice(3000, 40, replace=False))] += 1.2
     return X, y
@@ -52,7 +54,7 @@ def genes(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def splits(data: str, seed: int) -> list[tuple[np.ndarray, ...]]:
     """(X, y, X_new, y_new) of each split."""
     if data in FOLDED:
-        X, y = genes(seed) if data == "genes" else (load_table(data).X, load_table(data).y)
+        X, y = genes(seed, FACTORS[data]) if data in FACTORS else (load_table(data).X, load_table(data).y)
         folds = StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y)
         return [(X[train], y[train], X[test], y[test]) for train, test in folds]
     if data.startswith("syn"):

@@ -12,15 +12,15 @@ SPEC.loader.exec_module(wide_tables)
 
 
 def test_genes_are_drawn_again_alike():
-    X, y = wide_tables.genes(3)
+    X, y = wide_tables.genes(3, 0.5)
     assert X.shape == (160, 3000)
     assert set(y) == {0, 1, 2, 3}
-    np.testing.assert_array_equal(X, wide_tables.genes(3)[0])
+    np.testing.assert_array_equal(X, wide_tables.genes(3, 0.5)[0])
 
 
 @pytest.mark.parametrize("arm", wide_tables.ARMS)
 def test_a_fit_of_each_arm(arm, monkeypatch):
-    X, y = wide_tables.genes(0)
+    X, y = wide_tables.genes(0, 0.5)
     split = (X[:60, :80], y[:60] % 2, X[60:, :80], y[60:] % 2)
     monkeypatch.setattr(wide_tables, "splits", lambda data, seed: [split])
     usual = wide_tables.rehearsal.tries_one_set

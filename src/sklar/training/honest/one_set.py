@@ -4,24 +4,18 @@ Sixty rows cannot say which of thousands of features decide *this* row, and hard
 reads all of them finds others in every fold, and of the prices on the path most show nothing. What each feature says
 alone is a mean over all rows, and survives. So where there are more features than rows, rehearsals try that set too,
 and take it where held-out rows, each of which was held out once, lose less by it than by the selector's choices.
-
-With so few rows predictors are much too sure of themselves, each in its own way. So losses are compared at the best
-confidence of each, one number for all rows (the temperature of classes), and the set's own is what its model says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
-import numpy as np
 import torch
 from torch import Tensor
 
 from sklar.model.gates import largest_by_gate
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
-from sklar.training.honest.decisions import HeldOut, evidence_of
+from sklar.training.honest.confidence import Said
+from sklar.training.honest.decisions import evidence_of
 from sklar.training.honest.folds import Folds
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.prescreen import constant_output
@@ -30,38 +24,7 @@ from sklar.training.honest.screening import CHUNK, Screened, score_z
 from sklar.training.honest.settings import SHUT, HonestSettings
 from sklar.training.tasks import Task
 
-CONFIDENCES = np.linspace(0, 1.5, 61)  # factors on what is predicted: 0 is the mean, or that all classes are as likely
 EVERY_SCORE = 0.5 * SHUT  # a threshold that every score exceeds, but for those of gates that are shut
-
-
-class Said(NamedTuple):
-    """What predictors say of rows that they did not learn from, pooled over splits."""
-
-    outputs: Tensor  # (n, out)
-    y: Tensor  # (n,)
-    evidence: np.ndarray  # that it is about y, of mean 0 where it is not, (n,)
-
-    def at_best_confidence(self, task: Task) -> tuple[float, float]:
-        """The confidence at which the rows lose least, and what they lose at it, in the mean."""
-        losses = []
-        for confidence in CONFIDENCES:
-            outputs = self.outputs.clone()
-            outputs[:, : task.n_predicted] *= confidence  # what it says of its own errors stays
-            losses.append(float(task.row_loss(outputs, self.y).mean()))
-        best = int(np.argmin(losses))
-        return float(CONFIDENCES[best]), losses[best]
-
-
-def said_by(held_out: Sequence[HeldOut], y: Tensor) -> Said:
-    """The same of the predictors of a selector, which was judged split by split."""
-    outputs, evidence = [one.outputs for one in held_out], [one.evidence for one in held_out]
-    return Said(torch.cat(outputs), y, np.concatenate(evidence))
-
-
-def pooled(parts: list[Said]) -> Said:
-    """What was said of all held-out rows, split by split."""
-    outputs, y = torch.cat([one.outputs for one in parts]), torch.cat([one.y for one in parts])
-    return Said(outputs, y, np.concatenate([one.evidence for one in parts]))
 
 
 def most_related(folds: Folds, task: Task, most: int) -> Tensor:

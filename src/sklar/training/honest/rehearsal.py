@@ -14,8 +14,9 @@ from sklar.training.engine.loop import Record
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.beginning import Problems, begin
+from sklar.training.honest.confidence import Said, compared_fairly, pooled, said_by
 from sklar.training.honest.folds import deal
-from sklar.training.honest.one_set import Said, pooled, said_by, screen_to_one_set, shown_whole
+from sklar.training.honest.one_set import screen_to_one_set, shown_whole
 from sklar.training.honest.settings import HonestSettings
 from sklar.training.honest.strength import Candidate, begin_strengths, is_beyond_chance, pool, preferred
 from sklar.training.tasks import Task
@@ -53,14 +54,16 @@ def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int
             tried = begin_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, run)
             parts.append([one.trained(begun.grid, settings.schedule.path_steps, run) for one in tried])
         y.append(begun.screened.predictors.folds.held_out[1].flatten())
-    candidates: list[Candidate] = [pool(of_one) for of_one in zip(*parts, strict=True)]
+    target = torch.cat(y)
+    candidates: list[Candidate] = [compared_fairly(pool(of_one), task, target) for of_one in zip(*parts, strict=True)]
     everything = range(splits)
     best = candidates[preferred(candidates, everything, settings)]
     records = [one.record(everything, one is best) for one in candidates]
-    said, one_set = said_by(best.held_out, torch.cat(y)), None
+    said, one_set = said_by(best.held_out, target), None
     if tries_one_set(settings, data.gates, len(data.x)):
         of_set = pooled([_one_set(problems, settings, seed, run) for problems in _splits(data, task, splits, seed)])
-        (confidence, loss), (_, loss_of_selector) = (one.at_best_confidence(task) for one in (of_set, said))
+        (confidence, losses), (_, of_selector) = (one.at_best_confidence(task) for one in (of_set, said))
+        loss, loss_of_selector = float(losses.mean()), float(of_selector.mean())
         if loss < loss_of_selector:
             said, one_set = of_set, confidence
         compared = {"loss": loss, "loss_of_selector": loss_of_selector, "confidence": confidence}
