@@ -10,10 +10,8 @@ from sklar import CopulaSelectorClassifier, load
 from sklar.model.gates import Gates
 from sklar.training.data import TrainingData
 from sklar.training.engine.run import Run
-from sklar.training.honest.confidence import Said, pooled
 from sklar.training.honest.folds import deal
 from sklar.training.honest.one_set import most_related, screen_to_one_set, show_all, shown_whole
-from sklar.training.honest.persuasion import with_spread
 from sklar.training.honest.rehearsal import Rehearsal, rehearse, tries_one_set
 from sklar.training.honest.scoring import new_selector
 from sklar.training.honest.settings import HonestSettings, PredictorSettings, Schedule, SelectorSettings
@@ -51,38 +49,13 @@ def test_forced_features_are_of_them_and_inputs_count_for_their_feature():
     assert found.tolist() == [[3, 60, 150]]
 
 
-def test_losses_are_those_of_the_best_confidence():
-    """Outputs that are three times too sure lose as much as those a third as sure, and never more than no outputs."""
-    generator = seeded(0)
-    logits = torch.randn(2000, 2, generator=generator)
-    y = torch.distributions.Categorical(logits=logits).sample()
-    right, too_sure, wrong = (Said(part, y, np.zeros(2000)) for part in (logits, 3 * logits, -logits))
-    loss = float(Task(2).row_loss(logits, y).mean())
-    confidence, losses = right.at_best_confidence(Task(2))
-    least = losses.mean()
-    assert confidence == pytest.approx(1.0, abs=0.15)
-    assert least <= loss
-    share, losses = too_sure.at_best_confidence(Task(2))
-    assert (share, losses.mean()) == pytest.approx((confidence / 3, least), abs=0.01)
-    share, losses = wrong.at_best_confidence(Task(2))
-    assert (share, losses.mean()) == pytest.approx((0.0, np.log(2)), abs=1e-6)
-
-
-def test_what_is_said_of_errors_stays():
-    """The second output of a regression, the log of its spread, is not drawn towards anything."""
-    task, outputs, y = with_spread(Task(None)), torch.tensor([[3.0, -1.0], [-2.0, -1.0]]), torch.tensor([3.0, -2.0])
-    confidence, losses = Said(outputs, y, np.zeros(2)).at_best_confidence(task)
-    assert confidence == 1.0  # sure by its own word, and right: nothing is better
-    np.testing.assert_allclose(losses, task.row_loss(outputs, y).numpy(), atol=1e-6)
-
-
 def test_predictors_learn_from_the_set_and_then_no_more():
     folds = dealt(n=300, shift=1.5)
     screened = screen_to_one_set(folds, Task(2), SETTINGS, seeded(), 0, Run())
     before = screened.predictors.judge.first.weight.clone()
     screened.predictors.warm_up(3)  # learns nothing
     assert torch.equal(screened.predictors.judge.first.weight, before)
-    said = pooled([shown_whole(screened.predictors)])
+    said = shown_whole(screened.predictors)
     assert said.outputs.shape == (60, 2)
     assert said.at_best_confidence(Task(2))[1].mean() < 0.5
     assert said.evidence.mean() > 0
