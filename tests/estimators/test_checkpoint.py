@@ -17,6 +17,7 @@ CASES = {
     "selector": (SELECTOR, {}),
     "selector of two strengths": (SELECTOR, {"rows": 400}),
     "wide, so that it is screened": (SELECTOR, {"columns": 24, "penalty": 0.01}),
+    "more features than rows": (SELECTOR, {"columns": 130, "n_models": 2}),
     "ensemble side by side": (SELECTOR, {"n_models": 2, "penalty": 0.01}),
     "ensemble in turn": (SELECTOR, {"n_models": 2, "penalty": 0.01, "forced": [1]}),
     "ranker": (RANKER, {"k": 2}),
