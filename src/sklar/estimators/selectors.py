@@ -89,8 +89,9 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
         says a little, as in images and spectra. `union_` has those that were kept.
     selector_sparsity : float or "auto", default "auto"
         Factor on the group lasso of ChoiceNet's inputs in honest training. With 1 it looks at few features, and rows
-        differ by a few clear switches; with 0.1 it may look at all. "auto" tries both and chooses by
-        held-out rows; below 1,500 rows by several splits. `history_` has what was tried.
+        differ by a few clear switches; with 0.1 it may look at all. "auto" tries both and chooses by held-out rows;
+        below 1,500 rows by several splits and, of more features than rows, tries one set for all rows too, the 20
+        features most related to the target one by one. `history_` has what was tried.
     predictor_regularization : float or "auto", default "auto"
         Factor on the weight decay and group lasso of the predictors in honest training. "auto" tries 1 and 3 and
         chooses by cross-validation on training rows. `history_` has what was tried.
