@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import r_tables
 from rivals import PRESETS
 from sklearn.model_selection import KFold, train_test_split
 from sklearn.preprocessing import OrdinalEncoder, TargetEncoder
@@ -57,7 +58,7 @@ class Split:
     @classmethod
     def of(cls, table: str, number: int, **options: Any) -> Split:
         """The split of a number: 70 to 30, of each class alike; the official one where the table has one."""
-        loaded = load_table(table)
+        loaded = r_tables.load(table) if table in r_tables.NAMES else load_table(table)
         X, y = pd.DataFrame(loaded.X), loaded.y
         X.columns = X.columns.astype(str)
         if loaded.train_rows is not None and loaded.test_rows is not None:

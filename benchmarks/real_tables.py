@@ -32,6 +32,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).parent))  # also when it is not run as a script
+from r_tables import NAMES
 from real_table_methods import HAS_OWN_RULE, METHODS, ONLY_OWN_RULE, SLOW, Selection, Split, all_features_score
 from real_table_views import draw, tables
 
@@ -229,7 +230,9 @@ def report(plan: Plan, added: int) -> None:
 
 def parse(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tables", nargs="+", default=list(table_names()), choices=table_names(), metavar="TABLE")
+    parser.add_argument(
+        "--tables", nargs="+", default=list(table_names()), choices=[*table_names(), *NAMES], metavar="TABLE"
+    )
     parser.add_argument("--splits", type=int, default=5)
     quick_ones = [method for method in METHODS if method not in SLOW]
     parser.add_argument("--methods", nargs="+", default=quick_ones, choices=[*METHODS, "all"], metavar="METHOD")
