@@ -98,6 +98,41 @@ def test_a_target_of_the_wrong_length_is_named():
         selector.audit(x, y[:-1])
 
 
+@pytest.mark.parametrize("found", [np.nan, np.inf, None])
+def test_a_row_without_an_outcome_is_named(found, tmp_path):
+    X, value = toy_rows(60)
+    model = quick(sklar.CopulaSelectorRegressor).fit(X, value)
+    y = value.astype(object if found is None else float)
+    y[7] = found
+    with pytest.raises(ValueError, match=r"y is (missing|infinite) in row 7"):
+        model.audit(X, y, n_refits=0)
+    with pytest.raises(ValueError, match=r"y is (missing|infinite) in row 7"):
+        model.report(X, y, tmp_path / "page.html", audit=False)
+
+
+def test_rows_of_one_outcome_cannot_tell():
+    X, value = toy_rows(120)
+    found = quick(sklar.CopulaSelectorClassifier).fit(X, value > 0).audit(X, np.ones(120, dtype=bool), n_refits=0)
+    assert not found.can_tell
+    assert found.verdict == "cannot tell: all rows have the same outcome"
+    found = quick(sklar.CopulaSelectorRegressor).fit(X, value).audit(X, np.full(120, 2.5), n_refits=0)
+    assert found.verdict == "cannot tell: all rows have the same outcome"
+
+
+def test_counts_below_0_are_refused():
+    X, value = toy_rows(60)
+    model = quick(sklar.CopulaSelectorRegressor, loss="poisson").fit(X, np.exp(value).round())
+    with pytest.raises(ValueError, match=r"counts from 0; got -1"):
+        model.audit(X, np.where(value > 0, 1.0, -1.0), n_refits=0)
+
+
+@pytest.mark.parametrize("n_refits", [-1, 1.5, "2", True])
+def test_a_number_of_refits_is_checked_before_the_work(n_refits):
+    X, value = toy_rows(60)
+    with pytest.raises(ValueError, match="n_refits must be a whole number from 0"):
+        quick(sklar.CopulaSelectorRegressor).fit(X, value).audit(X, value, n_refits=n_refits)
+
+
 @pytest.mark.slow
 def test_joint_training_on_syn4_is_caught_and_honest_passes():
     X, y, _ = sklar.datasets.make_synthetic("syn4", 10_000, random_state=0)

@@ -20,6 +20,7 @@ from sklar.outcomes import outcome_of
 from sklar.selection_scores import UNION_SHARE, selection_scores
 from sklar.stability import jaccard, stand_ins
 from sklar.table.adapter import SparseTable, adapt
+from sklar.table.target_values import check_outcomes
 
 # The networks may be ahead of EVAL-X by this much (points) before it counts: they saw the masks they are asked about.
 # With fewer rows than 10,000 EVAL-X, which learns from the audited rows, falls behind: measured on a model without a
@@ -63,6 +64,7 @@ class AuditReport:
     n_rows: int
     grouped_refit_agreement: float | None = None  # that of refits, features that stand for each other counted as one
     network_score: float | None = None  # of the networks that the selector learned with, where others predict
+    outcomes_differ: bool = True  # whether the rows have different outcomes
 
     @property
     def gap(self) -> float:
@@ -97,8 +99,8 @@ class AuditReport:
 
     @property
     def can_tell(self) -> bool:
-        """Whether there are enough rows for a leak to be seen, if there were one."""
-        return self.n_rows >= LEAST_ROWS
+        """Whether a leak would be seen, if there were one: in enough rows, of different outcomes."""
+        return self.n_rows >= LEAST_ROWS and self.outcomes_differ
 
     @property
     def verdict(self) -> str:
@@ -110,7 +112,10 @@ class AuditReport:
                 f"PERSUADES: the choice tells more than the values shown: {self.score_name} {self.evalx_score:.1f}, of "
                 f"which the values support {self.expected_score:.1f}"
             )
-        return "passes: no sign of a leak" if self.can_tell else f"cannot tell: fewer than {LEAST_ROWS} rows"
+        if self.can_tell:
+            return "passes: no sign of a leak"
+        few = self.n_rows < LEAST_ROWS
+        return f"cannot tell: {f'fewer than {LEAST_ROWS} rows' if few else 'all rows have the same outcome'}"
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers, and the verdict."""
@@ -174,6 +179,7 @@ def audit(
     AuditReport
         prints as a page; `leaks` is the verdict, `to_dict()` the numbers
     """
+    _require_refits(n_refits, refit)
     rng = np.random.default_rng(random_state)
     table = adapt(X)
     X = table.dense() if isinstance(table, SparseTable) else X  # noise leaves no value of a sparse table 0
@@ -202,7 +208,15 @@ def audit(
         grouped_refit_agreement=grouped,
         n_rows=len(rows),
         network_score=None if networks is None else outcome.score(networks.predictions(rows)),
+        outcomes_differ=bool((y[1:] != y[:-1]).any()),
     )
+
+
+def _require_refits(n_refits: int, refit: Refit | None) -> None:
+    if isinstance(n_refits, bool) or not isinstance(n_refits, int | np.integer) or n_refits < 0:
+        raise ValueError(f"n_refits must be a whole number from 0; got {n_refits!r}")
+    if n_refits and refit is None:
+        raise ValueError("n_refits needs `refit`, which fits a model to a table, a target and a seed")
 
 
 def _require_one_target(fitted: FittedModel, rows: np.ndarray, y: np.ndarray) -> None:
@@ -220,6 +234,9 @@ def _require_one_target(fitted: FittedModel, rows: np.ndarray, y: np.ndarray) ->
     if classes is not None and not np.isin(y, classes).all():
         new = y[~np.isin(y, classes)][0]
         raise ValueError(f"y holds {_some(np.array([new]))}, which is not one of the model's classes: {_some(classes)}")
+    check_outcomes(y)
+    if target.kind == "counts" and (y < 0).any():
+        raise ValueError(f"y must hold counts from 0; got {y.min():g} as the least")
 
 
 def _some(classes: np.ndarray) -> str:
@@ -230,10 +247,8 @@ def _refit_agreement(
     fitted: FittedModel, X: Any, y: np.ndarray, n_refits: int, rng: np.random.Generator, refit: Refit | None
 ) -> tuple[float | None, float | None]:
     """How far the masks of refits agree with the model's: column by column, and with stand-ins as one."""
-    if not n_refits:
+    if not n_refits or refit is None:
         return None, None
-    if refit is None:
-        raise ValueError("n_refits needs `refit`, which fits a model to a table, a target and a seed")
     rows, agreements = fitted.read(X), []
     masks = fitted.masks(rows)
     for _ in range(n_refits):

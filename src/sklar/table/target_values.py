@@ -38,6 +38,27 @@ def check_target(y: Any) -> None:
         raise ValueError(f"y holds {first!r} and, in row {row // per_row}, {other!r}: make it all text or all numbers")
 
 
+def check_outcomes(y: Any) -> None:
+    """Raise, naming the first row whose outcome is missing or infinite: nothing can be judged by it.
+
+    Examples
+    --------
+    >>> check_outcomes([1.0, float("nan")])
+    Traceback (most recent call last):
+    ...
+    ValueError: y is missing in row 1; leave out rows without a target
+    """
+    check_target(y)
+    values = np.asarray(y)
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return
+    first = int(np.argmin(np.isfinite(values).ravel()))
+    row = first // max(1, values.size // len(values))
+    if np.isnan(values.flat[first]):
+        raise ValueError(f"y is missing in row {row}; leave out rows without a target")
+    raise ValueError(f"y is infinite in row {row}")
+
+
 def plain_target(y: Any) -> Any:
     """A target without pandas' nullable types, of which scikit-learn would make floats: booleans stay booleans.
 

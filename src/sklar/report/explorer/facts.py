@@ -16,6 +16,7 @@ from sklar.report.ordering import linked_order, strongest
 from sklar.table.adapter import adapt
 from sklar.table.cells import show_value
 from sklar.table.sparse import dense
+from sklar.table.target_values import check_outcomes
 
 MOST_COLUMNS = 200  # of the mask table: the most selected features
 MOST_LINKED = 40  # features on the map of links
@@ -101,6 +102,7 @@ def _require_one_target(target: np.ndarray, predictions: np.ndarray) -> None:
         raise ValueError(
             f"y must have one value for each of the {len(predictions)} rows of X; got shape {target.shape}"
         )
+    check_outcomes(target)
 
 
 def _model(fitted: FittedModel) -> dict[str, Any]:
