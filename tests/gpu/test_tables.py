@@ -60,3 +60,20 @@ def test_wide_mixed_tables_are_screened():
     X = pd.DataFrame({f"w{j}": rng.choice(["u", "v", None], 300) for j in range(40)})
     model = quick(sklar.CopulaSelectorClassifier, **{**WORDS, "penalty": 0.02}).fit(X, X["w7"] == "u")
     assert 7 in model.union_
+
+
+@pytest.mark.gpu
+def test_few_rows_of_more_features_rehearse_one_set():
+    X, value = toy_rows(60, 70)
+    model = quick(sklar.CopulaSelectorClassifier, **{**WORDS, "penalty": "auto"}).fit(X, value > 0)
+    assert any(record["part"] == "one set" for record in model.history_)
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+@pytest.mark.gpu
+def test_what_predicts_is_chosen_beside_networks_on_the_device():
+    X, value = toy_rows(600)
+    model = quick(sklar.CopulaSelectorRegressor, **{**WORDS, "penalty": 0.02}).fit(X, value)
+    assert any(record["part"] == "predictor" for record in model.history_)
+    on_gpu = model.predict(X)
+    np.testing.assert_allclose(model.set_params(device="cpu").predict(X), on_gpu, rtol=1e-5)

@@ -9,6 +9,7 @@ import torch
 
 from sklar.model.gates import Gates
 from sklar.training.engine.run import Run
+from sklar.training.honest import screening
 from sklar.training.honest.folds import deal
 from sklar.training.honest.predictors import FoldPredictors, random_masks
 from sklar.training.honest.screening import _best, gain_z, pair_z, residual_z, screen, union
@@ -48,6 +49,17 @@ def test_residuals_see_a_weak_feature_behind_a_switch():
     assert z[0, 2] > threshold
     # 27 irrelevant features, 3 of which may pass on average; more than 12 has a chance below 1e-4
     assert int((z[0, 3:] > threshold).sum()) <= 12
+
+
+def test_contexts_are_asked_about_in_parts(monkeypatch):
+    found = torch.zeros(1, 30, dtype=torch.bool)
+    found[0, :9] = True
+    predictors = predictors_of(*switched(), 20)
+    whole, threshold = residual_z(predictors, found, SETTINGS)
+    monkeypatch.setattr(screening, "CONTEXTS", 4)
+    parts, same = residual_z(predictors, found, SETTINGS)
+    torch.testing.assert_close(parts, whole)
+    assert same == threshold
 
 
 def test_the_threshold_lets_few_irrelevant_features_through():

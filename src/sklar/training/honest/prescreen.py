@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from sklar.model.gates import Gates, largest_by_gate
 from sklar.training.honest.screening import score_z
@@ -58,7 +59,7 @@ def constant_output(task: Task, y: Tensor, counts: Tensor) -> Tensor:
     """The best prediction that looks at nothing, of rows that count so much (n,): (n, out)."""
     share = counts / counts.sum()
     if task.kind == "classes":
-        shares = torch.bincount(y, share, task.n_outputs)
+        shares = share @ one_hot(y, task.n_outputs).to(share.dtype)  # sums in the same order on every device
         return shares.clamp_min(1e-12).log().expand(len(y), -1)
     if task.kind == "risk":  # the baseline hazard says it already
         return torch.zeros(len(y), 1, device=y.device)

@@ -24,7 +24,8 @@ from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.predictors import FoldPredictors, random_masks
 from sklar.training.honest.settings import Schedule, ScreeningSettings
 
-CHUNK = 256  # features tested at a time
+CHUNK = 256  # features tested at a time,
+CONTEXTS = 128  # in so many contexts: rows times classes times these are held
 CACHED_ENTRIES = 2**21  # of the hidden units of a chunk, that a CPU's cache holds; one feature may need more
 ENTRIES = 2**26  # of the largest array, where a feature is several inputs
 
@@ -129,13 +130,15 @@ def residual_z(predictors: FoldPredictors, found: Tensor, settings: ScreeningSet
     gates = predictors.folds.gates
     x, residual = _left_open(predictors, found)
     contexts = _contexts(x, _context_inputs(x, found, gates, settings.most_contexts))  # (P, n, M)
-    weight = (residual.unsqueeze(-1) * contexts.unsqueeze(-2)).flatten(-2)  # (P, n, C M)
     encoded = gates.of_input is not None
-    width = x.shape[-1]
-    columns = [score_z(x[..., first : first + CHUNK], weight, encoded) for first in range(0, width, CHUNK)]
-    n_tests = 2 * width * weight.shape[-1]
+    z = torch.zeros_like(x[:, 0])
+    for part in contexts.split(CONTEXTS, dim=-1):
+        weight = (residual.unsqueeze(-1) * part.unsqueeze(-2)).flatten(-2)  # (P, n, C M)
+        columns = [score_z(chunk, weight, encoded) for chunk in x.split(CHUNK, dim=-1)]
+        z = torch.maximum(z, torch.cat(columns, dim=1))
+    n_tests = 2 * x.shape[-1] * residual.shape[-1] * contexts.shape[-1]
     threshold = _two_sided(settings.false_nominations, n_tests, settings.gain_z)
-    return largest_by_gate(torch.cat(columns, dim=1), gates.of_input, gates.n), threshold
+    return largest_by_gate(z, gates.of_input, gates.n), threshold
 
 
 @torch.no_grad()

@@ -91,7 +91,7 @@ class _Links(NamedTuple):
         shown = mask.flatten(1, 2)
         together = (shown.mT @ shown / shown.shape[1]) > LEAST_TOGETHER
         asked = (self.any & (together if only_together else together | self.clear)).any(0)
-        closest = self.closeness.amax(0)
+        closest = self.closeness.amax(0).cpu()  # read pair by pair
         pairs = [(int(i), int(j)) for i, j in asked.nonzero().tolist()]
         return sorted(pairs, key=lambda pair: -float(closest[pair]))[:MOST_PAIRS]
 
