@@ -248,25 +248,28 @@ def selection_shares(fitted: FittedModel, rows: Any) -> np.ndarray | None:
     return None if fitted.n_models == 1 else dense(fitted.votes(rows))
 
 
-def one_row(fitted: FittedModel, row: Any) -> Any:
-    """The row as a table that the model takes; a Series may hold other columns too, in any order."""
+def one_row(fitted: FittedModel, row: Any, method: str = "explain") -> Any:
+    """The row as a table that the model takes; a Series may hold other columns too, in any order.
+
+    Errors name the `method` that was called.
+    """
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(row, pandas.Series):
         row = row.to_frame().T.infer_objects()
         known = list(fitted.schema.names)
         return row[known] if fitted.schema.labels == "text" and set(known) <= set(row.columns) else row
     if isinstance(row, dict):
-        return _columns_of_one(fitted, row)
+        return _columns_of_one(fitted, row, method)
     row = collected(row)
     table = _as_array(row) if isinstance(row, list | tuple) or not hasattr(row, "shape") else row
     if len(table.shape) == 1:
         table = np.asarray(table)[np.newaxis]
     if len(table.shape) != 2 or table.shape[0] != 1:
-        raise ValueError(f"explain takes one row; got shape {tuple(table.shape)}: pass X[i], or X.iloc[i] of a frame")
+        raise ValueError(f"{method} takes one row; got shape {tuple(table.shape)}: pass X[i], or X.iloc[i] of a frame")
     return table
 
 
-def _columns_of_one(fitted: FittedModel, row: dict[str, Any]) -> dict[str, np.ndarray]:
+def _columns_of_one(fitted: FittedModel, row: dict[str, Any], method: str) -> dict[str, np.ndarray]:
     """A dict of values, or of columns of one value each, as the model's columns; it may hold others, in any order."""
     lacking = [name for name in fitted.schema.names if name not in row]
     if lacking:
@@ -276,7 +279,7 @@ def _columns_of_one(fitted: FittedModel, row: dict[str, Any]) -> dict[str, np.nd
         value = row[name]
         column = value if isinstance(value, (np.ndarray, list, tuple)) else [value]
         if len(column) != 1:
-            raise ValueError(f"explain takes one row; column {name!r} has {len(column)}")
+            raise ValueError(f"{method} takes one row; column {name!r} has {len(column)}")
         columns[name] = np.fromiter(column, dtype=object, count=1)
     return columns
 

@@ -56,11 +56,13 @@ class CopulaRanker(CopulaEstimator):
     def next_feature(self, row: Any, costs: Any = None) -> str | None:
         """Which feature to ask for next, given those values of a row that are not missing; None where none is.
 
-        For rankers with `chooses_from="shown"`.
+        For rankers with `chooses_from="shown"`. Forced features come first, as in `rank`. The model learned from at
+        most k known features: with more, the answer is a guess, and `acquire` has ended.
 
         Parameters
         ----------
-        row : a 1-d array, a pandas Series, a table of one row, or a dict that may leave out what is not known
+        row : a dict, a pandas Series or a frame of one row, which may leave out what is not known; or a 1-d array or a
+            table of all columns, with NaN, None or the like where a value is missing
         costs : dict of column to price, or one number a column; the largest gain for its price is asked for
 
         Examples
@@ -86,7 +88,8 @@ class CopulaRanker(CopulaEstimator):
     ) -> Acquisition:
         """Ask for one feature of a row after the other until the prediction is sure enough or the budget is spent.
 
-        For rankers with `chooses_from="shown"`. At most k features are asked for.
+        For rankers with `chooses_from="shown"`. Forced features are asked for first, and it ends when k features are
+        known, forced ones and those known at first among them.
 
         Parameters
         ----------
