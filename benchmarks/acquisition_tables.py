@@ -10,6 +10,11 @@ for values, in percent. Splits are those of `real_tables.py`. `sklar` gets the t
 (see `real_table_methods.py`). GDFS and DIME have the sizes that their authors give for tables, 128 units and batches of
 128 rows (`experiments/tabular/run.py` of `iancovert/dynamic-selection`, `experiments/intub` of `suinleelab/DIME`), and
 train until a sixth of the rows stops them. Rows that are there already are not measured again.
+
+The same fits are asked with prices, which they hear of only then: each feature costs 1 to 5, drawn once a split, and
+every row may spend a budget. All three ask for the best feature that the budget still allows; GDFS does not know
+prices. And they are stopped: `sklar` and DIME where a class is probable enough (`confidence`), DIME also where no
+feature is worth a price, which its authors found best; GDFS has no rule. Nobody asks for more than it was fitted for.
 """
 
 from __future__ import annotations
@@ -23,6 +28,7 @@ from typing import Any
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))  # also when it is not run as a script
+from asking import Asker, Trail, predicted, trail, when_not_worth, when_sure
 from real_table_methods import Split
 from rows import collect, known, missing
 
@@ -32,6 +38,10 @@ from sklar.paper.baselines import REGISTRY
 OUT = Path("results/acquisition-tables.jsonl")
 TABLES = ("spambase", "digits", "segment", "phoneme", "wine-quality-white", "breast-cancer", "credit-g", "abalone")
 PLACES = (1, 2, 3, 5, 8, 10)
+BUDGETS = (5, 10, 20)
+CONFIDENCES = (0.6, 0.7, 0.8, 0.9, 0.95, 0.98)
+SHOWN_CONFIDENCES = (0.8, 0.9, 0.95)
+WORTHS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.3)  # prices of DIME's rule, in nats
 KEY = ("table", "split", "method")
 METHODS: dict[str, dict[str, Any]] = {
     "sklar": {},
@@ -47,15 +57,16 @@ QUICK: dict[str, dict[str, Any]] = {
 
 
 def measure(table: str, number: int, method: str, quick: bool) -> list[dict[str, Any]]:
-    """A row for each number of features."""
+    """A row for each number of features, each budget and each rule for stopping."""
     split = Split.of(table, number)
     k, start = min(max(PLACES), split.n_features - 1), time.perf_counter()
     fit = fit_sklar if method == "sklar" else fit_baseline
-    predict = fit(split, method, k, {**METHODS[method], **(QUICK[method] if quick else {})})
+    predict, asker = fit(split, method, k, {**METHODS[method], **(QUICK[method] if quick else {})})
     seconds = round(time.perf_counter() - start, 1)
     plan = dict(zip(KEY, (table, number, method), strict=True)) | {"fitted_for": k, "seconds": seconds}
     places = sorted({*(j for j in PLACES if j < k), k})
-    return [{**plan, "k": j, "score": round(100 * score(split, predict(j)), 2)} for j in places]
+    rows = [{"k": j, "score": round(100 * score(split, predict(j)), 2)} for j in places]
+    return [{**plan, **row} for row in [*rows, *with_prices(split, asker, k), *stopped(split, asker, k, method)]]
 
 
 def fit_sklar(split: Split, method: str, k: int, parameters: dict[str, Any]) -> Any:
@@ -63,7 +74,8 @@ def fit_sklar(split: Split, method: str, k: int, parameters: dict[str, Any]) -> 
     kind = sklar.CopulaRankerClassifier if split.is_classification else sklar.CopulaRankerRegressor
     ranker = kind(k=k, chooses_from="shown", random_state=split.number, **parameters)
     ranker.fit(split.X.iloc[split.train], split.y_train)
-    return lambda j: ranker.predict(split.X.iloc[split.test], k=j)
+    rows = split.X.iloc[split.test]
+    return lambda j: ranker.predict(rows, k=j), Asker.of_ranker(ranker, rows)
 
 
 def fit_baseline(split: Split, method: str, k: int, parameters: dict[str, Any]) -> Any:
@@ -71,7 +83,38 @@ def fit_baseline(split: Split, method: str, k: int, parameters: dict[str, Any]) 
     model = REGISTRY[method](k=k, task=split.task, random_state=split.number, **parameters)
     model.fit(split.numbers[split.train], split.y_train)
     rows = split.numbers[split.test]
-    return lambda j: model.predict_masked(rows, np.asarray(model.select(rows, k=j)))
+    asker = Asker.of_baseline(model, rows, knows_prices=method == "dime")
+    return lambda j: model.predict_masked(rows, np.asarray(model.select(rows, k=j))), asker
+
+
+def prices_of(split: Split) -> np.ndarray:
+    """1 to 5 for each column, the same for all methods."""
+    return np.random.default_rng(split.number).integers(1, 6, split.n_features).astype(float)
+
+
+def with_prices(split: Split, asker: Asker, k: int) -> list[dict[str, Any]]:
+    """The scores of what budgets buy."""
+    rows = []
+    for budget in BUDGETS:
+        found = trail(asker, k, prices_of(split), budget)
+        rows.append({"budget": budget, **_outcome(split, asker, found, np.full(asker.n_rows, k))})
+    return rows
+
+
+def stopped(split: Split, asker: Asker, k: int, method: str) -> list[dict[str, Any]]:
+    """The scores of what rules for stopping leave, which are for classes; GDFS has none."""
+    if not split.is_classification or method == "gdfs":
+        return []
+    found = trail(asker, k)
+    rows = [{"confidence": c, **_outcome(split, asker, found, when_sure(found, c))} for c in CONFIDENCES]
+    worths = WORTHS if method == "dime" else ()
+    return rows + [{"worth": w, **_outcome(split, asker, found, when_not_worth(found, w))} for w in worths]
+
+
+def _outcome(split: Split, asker: Asker, found: Trail, asked: np.ndarray) -> dict[str, Any]:
+    known = found.known[asked, np.arange(asker.n_rows)]
+    of_all = 100 * score(split, predicted(asker, found, asked))
+    return {"score": round(of_all, 2), "features": round(float(known.sum(axis=1).mean()), 2)}
 
 
 def score(split: Split, predicted: np.ndarray) -> float:
@@ -85,8 +128,7 @@ def score(split: Split, predicted: np.ndarray) -> float:
 def table(rows: list[dict[str, Any]]) -> str:
     """Markdown: means over splits, and over tables with their lead."""
     lines = ["| table | splits | method |" + "".join(f" k = {k} |" for k in PLACES), "|---" * (3 + len(PLACES)) + "|"]
-    names = [name for name in TABLES if any(row["table"] == name for row in rows)]
-    for name in names:
+    for name in _names(rows):
         for method, label in LABELS.items():
             own = [row for row in rows if (row["table"], row["method"]) == (name, method)]
             if own:
@@ -102,18 +144,65 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def _mean(rows: list[dict[str, Any]], k: int) -> str:
-    found = [row["score"] for row in rows if row["k"] == k]
+    found = [row["score"] for row in rows if row.get("k") == k]
     return f"{np.mean(found):.1f}" if found else ""
 
 
 def _leads(rows: list[dict[str, Any]], rival: str, k: int) -> list[float]:
     """By how much ours is ahead on each table, on the splits that both have."""
-    scores = {(row["table"], row["split"], row["method"]): row["score"] for row in rows if row["k"] == k}
+    scores = {(row["table"], row["split"], row["method"]): row["score"] for row in rows if row.get("k") == k}
     leads: dict[str, list[float]] = {}
     for (name, number, method), value in scores.items():
         if method == rival and (name, number, "sklar") in scores:
             leads.setdefault(name, []).append(scores[name, number, "sklar"] - value)
     return [float(np.mean(one)) for one in leads.values()]
+
+
+def prices_table(rows: list[dict[str, Any]]) -> str:
+    """Markdown: what each budget buys, ours / GDFS / DIME."""
+    lines = ["| table |" + "".join(f" budget {b} |" for b in BUDGETS), "|---" * (1 + len(BUDGETS)) + "|"]
+    for name in _names(rows):
+        cells = [[_values(rows, name, method, "budget", b) for method in METHODS] for b in BUDGETS]
+        if all(all(cell) for cell in cells):
+            lines.append(
+                f"| {name} |" + "".join(f" {' / '.join(f'{np.mean(v):.1f}' for v in cell)} |" for cell in cells)
+            )
+    return "\n".join(lines)
+
+
+def stopping_table(rows: list[dict[str, Any]]) -> str:
+    """Markdown: accuracy (features a row) when sure, ours / DIME / DIME stopped by worth at as many as ours."""
+    lines = ["| table |" + "".join(f" {c} |" for c in SHOWN_CONFIDENCES), "|---" * (1 + len(SHOWN_CONFIDENCES)) + "|"]
+    for name in _names(rows):
+        cells = [_stopping_cell(rows, name, c) for c in SHOWN_CONFIDENCES]
+        if all(cells):
+            lines.append(f"| {name} |" + "".join(f" {cell} |" for cell in cells))
+    return "\n".join(lines)
+
+
+def _stopping_cell(rows: list[dict[str, Any]], name: str, confidence: float) -> str:
+    pairs = []
+    for method in ("sklar", "dime"):
+        pair = [_values(rows, name, method, "confidence", confidence, what) for what in ("score", "features")]
+        if not all(pair):
+            return ""
+        pairs.append([float(np.mean(one)) for one in pair])
+    by_worth = [
+        [float(np.mean(_values(rows, name, "dime", "worth", w, what))) for what in ("features", "score")]
+        for w in WORTHS
+    ]
+    at_as_many = np.interp(pairs[0][1], *zip(*sorted(by_worth), strict=True))
+    return " / ".join([*(f"{accuracy:.1f} ({features:.1f})" for accuracy, features in pairs), f"{at_as_many:.1f}"])
+
+
+def _names(rows: list[dict[str, Any]]) -> list[str]:
+    return [name for name in TABLES if any(row["table"] == name for row in rows)]
+
+
+def _values(
+    rows: list[dict[str, Any]], name: str, method: str, rule: str, at: float, what: str = "score"
+) -> list[float]:
+    return [row[what] for row in rows if (row["table"], row["method"], row.get(rule)) == (name, method, at)]
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -130,7 +219,7 @@ def main(arguments: list[str] | None = None) -> None:
     if not args.table:
         plans = [(t, s, m, args.quick) for s in range(args.splits) for t in args.tables for m in args.methods]
         rows += collect(measure, missing(plans, rows, KEY), args.out, args.jobs)
-    print(table(rows))
+    print(table(rows), prices_table(rows), stopping_table(rows), sep="\n\n")
 
 
 if __name__ == "__main__":
