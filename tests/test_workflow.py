@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 import sklar
+from sklar.table.csv_format import CsvFormat
 from sklar.table.files import TableError, read_table
-from sklar.workflow import answer_file, fit_file, guess_task
+from sklar.workflow import answer_file, explain_file, fit_file, guess_task
 from tests.helpers import QUICK, toy_rows
 
 WORDS = {**QUICK, "penalty": 0.01}
@@ -130,3 +131,34 @@ def test_a_refused_fit_keeps_the_old_model(frame, tmp_path):
     with pytest.raises(ValueError, match="column 'c' contains infinity"):
         fit_file(save(frame, tmp_path / "t.csv"), "label", str(model), ignore=["id"], echo=silent, **WORDS)
     assert model.read_bytes() == before
+
+
+# The file of fit.
+
+
+def explained(model, path, text):
+    path.write_text(text)
+    return {one.name: one.value for one in explain_file(model, str(path), 0).selected}
+
+
+def test_new_files_have_the_decimal_sign_of_the_file_of_fit(tmp_path):
+    model, words = str(tmp_path / "m.sklar"), {**WORDS, "forced": ["a"]}
+    rows = [(1000 * i + 1234, i % 7) for i in range(60)]
+    text = "a;b;y\n" + "".join(f"{a // 1000}.{a % 1000:03},50;{b};{a > 30_000}\n" for a, b in rows)
+    (tmp_path / "t.csv").write_text(text)
+    fit_file(str(tmp_path / "t.csv"), "y", model, echo=silent, **words)
+    new = tmp_path / "new.csv"
+    for cell, value in (("5.000", 5000), ("5,000", 5), ("5000", 5000), ("5.000,50", 5000.5)):
+        assert explained(model, new, f"a;b\n{cell};2\n")["a"] == value, cell
+    assert explained(model, new, "a,b\n5.5,2\n")["a"] == 5.5  # commas separate
+    with pytest.raises(TableError, match=r"'5\.000', which may be 5\.000 or 5000"):
+        explained(model, new, "a,b\n5.000,2\n")
+    with pytest.raises(TableError, match=r"'5\.5', which is no number here; say --decimal \."):
+        explained(model, new, "a;b\n5.5;2\n")
+    (tmp_path / "t.csv").write_text(text.replace(".", "").replace(",", "."))
+    fit_file(str(tmp_path / "t.csv"), "y", model, echo=silent, **words)
+    assert explained(model, new, "a;b;note\n1.030;2;1,5\n")["a"] == 1.03
+    with pytest.raises(TableError, match="'5,5', which is no number here; say --decimal ,"):
+        explained(model, new, "a;b\n5,5;2\n")
+    out = tmp_path / "out.csv"
+    assert answer_file("select", model, str(new), str(out), csv=CsvFormat(decimal=",")) == 1  # said, it wins

@@ -65,6 +65,7 @@ class FittedModel:
     copies: tuple[tuple[str, ...], ...] = ()  # columns that say exactly the same, of which the first is read
     predictor: UserPredictor | None = None  # what predicts instead of the networks
     missing_cells: tuple[str, ...] = ()  # what a CSV had in place of missing values, besides empty cells
+    decimal: str | None = None  # the sign in its numbers; None where none had any
 
     @property
     def name(self) -> str:
@@ -98,10 +99,10 @@ class FittedModel:
         """The same, answering on a device: "auto", "cpu" or "cuda"."""
         return self if device == self.device else replace(self, device=device)
 
-    def read_from(self, targets: Sequence[str], missing_cells: Sequence[str]) -> FittedModel:
-        """The same, knowing the file that it was fitted to: its target columns, and its cells for missing values."""
+    def read_from(self, targets: Sequence[str], missing_cells: Sequence[str], decimal: str | None) -> FittedModel:
+        """The same, knowing the file of fit: its target columns, its cells for missing values, its decimal sign."""
         target = replace(self.target, names=tuple(targets))
-        return replace(self, target=target, missing_cells=tuple(missing_cells))
+        return replace(self, target=target, missing_cells=tuple(missing_cells), decimal=decimal)
 
     def read(self, X: Any) -> Any:
         """The rows of a table, checked against that of `fit`: float64 (n, d), categories as codes; or CSR."""

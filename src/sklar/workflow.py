@@ -70,7 +70,7 @@ def fit_file(
     if task == "regression" and event is None and not np.issubdtype(learned.y.dtype, np.number):
         raise TableError(f"{data}: the target {said} is text, which --task regression cannot use")
     estimator = _estimator_class(task, ranker="k" in params)(**params).fit(**learned.words, checkpoint=checkpoint)
-    estimator.fitted_ = estimator.fitted_.read_from(targets, csv.missing if csv else ())
+    estimator.fitted_ = estimator.fitted_.read_from(targets, csv.missing if csv else (), learned.decimal)
     summary = fit_summary(estimator.fitted_, learned.shown(), learned.n_rows)
     for line in summary_lines(estimator.fitted_, summary):
         echo(line)
@@ -272,8 +272,9 @@ def _model_and_table(
     estimator = _load(model)
     fitted = estimator.fitted_
     schema = fitted.schema
-    table = some_rows(data, schema.text_columns, sql, (csv or CsvFormat()).also_missing(fitted.missing_cells))
-    return estimator, table, table.features(schema.names, schema.text_columns)
+    form = (csv or CsvFormat()).as_in_fit(fitted.missing_cells, fitted.decimal)
+    table = some_rows(data, schema.text_columns, sql, form)
+    return estimator, table, table.features(schema.names, schema.text_columns, schema.names)
 
 
 def _load(model: str) -> Any:

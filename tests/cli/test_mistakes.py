@@ -151,7 +151,11 @@ def test_mismatched_columns(folder, tmp_path, command):
 
 BAD_ROWS = {
     "text": (lambda frame: frame.assign(c="oops"), "column 'c' held numbers in fit, and holds text here: 'oops'"),
-    **{case: BAD_TABLES[case] for case in ("infinity", "text among numbers")},
+    "infinity": BAD_TABLES["infinity"],
+    "text among numbers": (
+        at(7, "c", "oops"),
+        r"\('oops' in row 7\); say --missing 'oops' if that is a missing value, or correct it\n",
+    ),
 }
 
 

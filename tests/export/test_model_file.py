@@ -10,7 +10,7 @@ from tests.helpers import toy_rows
 
 def test_all_of_it_comes_back(fitted, tmp_path):
     X, _ = toy_rows()
-    before = fitted.fitted_
+    before = fitted.fitted_.read_from(["y"], ["?"], ",")
     write_fitted(tmp_path / "m.sklar", before, fitted.get_params())
     saved = read_fitted(tmp_path / "m.sklar")
     after = saved.fitted
@@ -22,6 +22,7 @@ def test_all_of_it_comes_back(fitted, tmp_path):
         before.path,
         before.history,
     )
+    assert (after.target.names, after.missing_cells, after.decimal) == (("y",), ("?",), ",")
     assert (after.schema.names, after.schema.labels) == (before.schema.names, before.schema.labels)
     np.testing.assert_array_equal(after.schema.columns, before.schema.columns)
     assert after.network.architecture == before.network.architecture

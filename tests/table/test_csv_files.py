@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sklar.table import csv_files
-from sklar.table.csv_files import read_csv, write_csv
+from sklar.table.csv_files import read_csv, read_csv_and_sign, write_csv
 from sklar.table.csv_format import CsvFormat, TableError
 from sklar.table.files import read_table
 from sklar.table.writing import write_table
@@ -110,6 +110,16 @@ def test_points_between_thousands_beside_decimal_commas(tmp_path):
     assert plain(read_csv(path))["a"] == [1234.5, 1000.0]
     path = csv_file(tmp_path, "a;b\n1.234;2\n1.5;3\n")  # no comma at all: points are decimal points
     assert plain(read_csv(path))["a"] == [1.234, 1.5]
+
+
+def test_points_that_only_later_lines_have(tmp_path):
+    lines = "1;2\n" * csv_files.SAMPLE
+    with pytest.raises(TableError, match=r"column 'a' holds '1\.234', which may be 1\.234 or 1234"):
+        read_csv(csv_file(tmp_path, f"a;b\n{lines}1.234;2\n"))
+    table, sign = read_csv_and_sign(csv_file(tmp_path, f"a;b\n{lines}1.234;0.5\n"))
+    assert (table["a"][-1], sign) == (1.234, ".")
+    table, sign = read_csv_and_sign(csv_file(tmp_path, f"a,b\n{lines}1.234;2\n".replace(";", ",")))
+    assert (table["a"][-1], sign) == (1.234, None)
 
 
 # Where files lie.

@@ -1,6 +1,6 @@
 import pytest
 
-from sklar.table.csv_format import CsvFormat, is_number, sniffed
+from sklar.table.csv_format import CsvFormat, TableError, sniffed
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,53 @@ def test_the_separator_is_read_off_the_lines(text, sep):
     assert sniffed(text.splitlines(keepends=True)) == sep
 
 
-def test_more_missing_cells():
-    assert CsvFormat(sep=";", missing=("?",)).also_missing(["?", "-9"]) == CsvFormat(sep=";", missing=("?", "-9"))
+def test_what_the_file_of_fit_had():
+    form = CsvFormat(sep=";", missing=("?",)).as_in_fit(["?", "-9"], ",")
+    assert form == CsvFormat(sep=";", missing=("?", "-9"), usual=",")
+
+
+def sign(text, **given):
+    return CsvFormat(**given).completed(text.splitlines(keepends=True), "t.csv").decimal
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "decimal"),
+    [
+        ("a;b\n1,5;2\n", {}, ","),
+        ("a;b\n0.5;2\n", {}, "."),
+        ("a;b\n1;2\n", {}, None),
+        ("a,b\n1.234,2\n", {}, None),  # commas separate: points are decimal
+        ("a,b\n0.5,2\n", {}, "."),
+        ("a;b\n1,5;2\n?;3\n", {"missing": ("?",)}, ","),
+        ("1,5;2\n3;4\n", {"header": False}, ","),
+        ("a;b\n0.030;1,5\n", {"usual": "."}, "."),  # the sign of fit wins ...
+        ("a;b\n1.234;2\n", {"usual": ","}, ","),
+        ("a,b\n1.5,2\n", {"usual": ","}, "."),  # ... but where commas separate
+        ("a,b\n1,2\n", {"usual": ","}, ","),
+        ('a,b\n"1,5",2\n', {"usual": ","}, ","),
+        ("a;b\n1,5;2\n", {"usual": ",", "decimal": "."}, "."),  # what is said wins over all
+    ],
+)
+def test_the_decimal_sign_of_a_file(text, given, decimal):
+    assert sign(text, **given) == decimal
+
+
+@pytest.mark.parametrize(
+    ("text", "usual"), [("a;b\n1.234;2\n999;3\n", None), ("1.234\t2\n1.500\t3\n" * 2, None), ("a,b\n1.234,2\n", ",")]
+)
+def test_points_that_may_stand_between_thousands_are_asked_about(text, usual):
+    says = r"t\.csv: column .* holds '1\.\d+', which may be 1\.\d+ or 1\d+; say --decimal \. if the point is"
+    with pytest.raises(TableError, match=says):
+        sign(text, usual=usual)
+
+
+def test_a_column_of_text_is_not_asked_about():
+    assert CsvFormat().completed(["a;b\n", "1.234;2\n"], "t.csv", ["a"]).decimal is None
+
+
+def test_points_beside_decimal_commas_are_read_as_thousands_and_warned_about():
+    with pytest.warns(UserWarning, match=r"column 'lat' holds '52\.520', read as 52520: commas are decimal"):
+        assert sign("lat;c\n52.520;1,5\n") == ","
 
 
 @pytest.mark.parametrize(
@@ -41,5 +86,5 @@ def test_text_keeps_its_spelling_where_decimals_are_commas():
     assert CsvFormat(decimal=",").typed(["1.000", "x"]).tolist() == ["1.000", "x"]
 
 
-def test_what_is_a_number():
-    assert [is_number(value) for value in ("1e5", " 2", "x", None, "")] == [True, True, False, False, False]
+def test_a_file_has_one_decimal_sign():
+    assert CsvFormat(decimal=",").typed(["1.5", "2.25"]).tolist() == ["1.5", "2.25"]

@@ -244,6 +244,33 @@ def test_numbers_among_text_are_refused_unless_called_text(tmp_path):
     assert table.column("zip").tolist() == ["01234", "99999", "00001"]
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            'a,b\n"1,040",1\n999,2\n',
+            r"\('1,040' in row 0\); write them without commas between thousands or say --decimal",
+        ),
+        ("a,b\n1,1\nabc,2\n", r"say --missing 'abc' if that is a missing value, correct it, or say --text a to"),
+        ("a,b\n1,1\nabc,2\nx,3\n", r"row 1\); correct it, or say --text a to"),
+        ("a;b\n1,5;0,5\n1.25;0,5\n", r"mixes numbers \('1,5' in row 0\) .* say --decimal \. if these are decimal p"),
+        ("a;b\n1.25;0,5\n", r"column 'a' holds '1\.25', which is no number here; say --decimal \. if"),
+    ],
+)
+def test_hints_about_numbers_among_text_fit(tmp_path, text, says):
+    with pytest.raises(TableError, match=says):
+        read_table(csv_file(tmp_path, text)).features(["a"])
+
+
+def test_a_fitted_model_gets_no_hints_of_fit(tmp_path):
+    table = read_table(csv_file(tmp_path, 'a,b,c\n1,x,"1,5"\nabc,2,"2,5"\nxy,3,"3,5"\n'))
+    with pytest.raises(TableError, match=r"row 1\); correct it$"):
+        table.features(["a", "b"], read=["a"])
+    with pytest.raises(TableError, match=r"column 'c' holds '1,5', which is no number here; say --decimal ,"):
+        table.features(["c"], read=["c"])
+    assert table.features(["a"], read=["b"])["a"].tolist() == ["1", "abc", "xy"]  # nobody reads it
+
+
 @pytest.mark.parametrize("ending", ["arrow", "feather", "parquet"])
 def test_arrow_files_come_back_as_they_were_written(tmp_path, ending):
     columns = {"a": np.array([1.5, 2.5]), "w": np.array(["x", None], dtype=object)}

@@ -9,7 +9,7 @@ from sklar.table.growing import GrowingColumns
 from tests.helpers import PEAK, run_python
 
 
-def floats(cells):
+def floats(name, cells):
     return np.array(cells, dtype=float)
 
 

@@ -25,6 +25,13 @@ def test_they_may_be_refused():
         read_target(table(y=["a", "", "b"]), ["y"], drop=False)
 
 
+def test_numbers_with_another_decimal_sign_are_no_classes():
+    of_commas = Table("t.csv", {"y": np.array(["1.5", "2.5"], dtype=object)}, decimal=",")
+    with pytest.raises(TableError, match=r"column 'y' holds '1\.5', which is no number here; say --decimal \."):
+        read_target(of_commas, ["y"])
+    assert read_target(Table("t.csv", of_commas.columns), ["y"]).y.tolist() == ["1.5", "2.5"]
+
+
 def test_no_row_with_a_target_is_refused():
     with pytest.raises(TableError, match="no row has a value of the target 'y'"):
         read_target(table(y=[np.nan, np.nan]), ["y"])

@@ -76,7 +76,11 @@ def csv_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     for option in (
         click.option("--encoding", type=Encoding(), default="utf-8", show_default=True, help="Encoding of a CSV."),
-        click.option("--decimal", type=click.Choice([".", ","]), help="Decimal sign of a CSV; default: read off it."),
+        click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            help="Decimal sign of a CSV; default: as in fit, or read off it.",
+        ),
         click.option("--no-header", is_flag=True, help="A CSV without names: columns are x0, x1, ..."),
         click.option("--missing", multiple=True, help="Cell of a CSV that is a missing value ('?'); may be repeated."),
         click.option("--sep", type=Separator(), help="Separator of a CSV, also tab or space; default: read off it."),

@@ -50,6 +50,7 @@ FIELDS = (
     "target",
     "predictor",
     "missing_cells",
+    "decimal",
     "copies",
     "replacements",
     "training",
@@ -98,6 +99,7 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
         },
         "predictor": plain_predictor(fitted.predictor),
         "missing_cells": list(fitted.missing_cells),
+        "decimal": fitted.decimal,
         "copies": [list(group) for group in fitted.copies],
         "replacements": [one._asdict() for one in fitted.replacements],
         "training": {
@@ -154,6 +156,7 @@ def _rebuilt(tensors: dict[str, torch.Tensor], metadata: dict[str, Any]) -> Save
         missing_cells=tuple(
             text("missing_cells", cell) for cell in entries("missing_cells", metadata["missing_cells"])
         ),
+        decimal=None if metadata["decimal"] is None else text("decimal", metadata["decimal"], (".", ",")),
         priced=priced,
         replacements=read_replacements(metadata["replacements"], schema.names),
         copies=read_copies(metadata["copies"], schema.names),

@@ -39,6 +39,7 @@ class Learned(NamedTuple):
     shown: Callable[[], Any]
     n_rows: int
     n_left_out: int  # rows without a target
+    decimal: str | None = None  # the sign in the numbers of a CSV
 
 
 def streamed(data: str) -> Source | None:
@@ -88,7 +89,9 @@ def _from_table(table: Table, asked: Asked, echo: Callable[[str], object]) -> Le
     judged = read_target(table, asked.targets, asked.event, drop=asked.drop, echo=echo)
     X, y = judged.of(table.features(names, asked.text)), judged.y
     weight = None if asked.sample_weight is None else table.matrix([asked.sample_weight])[judged.rows, 0]
-    return Learned({"X": X, "y": y, "sample_weight": weight}, y, lambda: X, len(y), table.n_rows - len(y))
+    return Learned(
+        {"X": X, "y": y, "sample_weight": weight}, y, lambda: X, len(y), table.n_rows - len(y), table.decimal
+    )
 
 
 def _from_source(source: Source, asked: Asked, echo: Callable[[str], object]) -> Learned:

@@ -14,13 +14,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 import numpy as np
 
-from sklar.table.csv_format import CsvFormat, TableError
+from sklar.table.csv_format import CsvFormat, TableError, unclear_sign
+from sklar.table.decimals import PointsSeen
 from sklar.table.growing import GrowingColumns
 
 STANDARD = "-"  # as a path: standard input, or standard output
@@ -33,16 +35,23 @@ GZIP, UTF_16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 def read_csv(path: Path, text: Collection[str] = (), given: CsvFormat | None = None) -> dict[str, np.ndarray]:
     """The columns of a file: whole numbers, floats (missing is NaN), or text (missing is an empty cell)."""
+    return read_csv_and_sign(path, text, given)[0]
+
+
+def read_csv_and_sign(
+    path: Path, text: Collection[str] = (), given: CsvFormat | None = None
+) -> tuple[dict[str, np.ndarray], str | None]:
+    """The same, and the decimal sign that its numbers were read with; None where none has any."""
     given = given or CsvFormat()
     if given.sep is None and ".tsv" in path.suffixes:
         given = replace(given, sep="\t")
     before = csv.field_size_limit(LONGEST_CELL)
     try:
         with _opened(path, given.encoding) as file:
-            columns = _read(path, file, text, given)
+            columns, sign = _read(path, file, text, given)
             if columns.late_text:  # read again, as text from the first row on
                 file.seek(0)
-                columns = _read(path, file, {*text, *columns.late_text}, given)
+                columns, sign = _read(path, file, {*text, *columns.late_text}, given)
     except UnicodeError as error:
         remedy = "say --encoding cp1252 if it is of Excel, or another encoding"
         raise TableError(f"{_said(path)}: not a CSV file in {given.encoding.upper()} ({error}); {remedy}") from error
@@ -50,7 +59,7 @@ def read_csv(path: Path, text: Collection[str] = (), given: CsvFormat | None = N
         raise TableError(f"{_said(path)}: not a CSV file in UTF-8 ({error})") from error
     finally:
         csv.field_size_limit(before)
-    return columns.finish()
+    return columns.finish(), sign
 
 
 def write_csv(path: Path, name: str, blocks: Iterable[dict[str, np.ndarray]]) -> None:
@@ -101,11 +110,11 @@ def _packed(raw: BinaryIO) -> gzip.GzipFile:
     return gzip.GzipFile("", "wb", fileobj=raw, mtime=0)  # equal tables are equal files
 
 
-def _read(path: Path, file: TextIO, text: Collection[str], given: CsvFormat) -> GrowingColumns:
-    """All rows under the header."""
+def _read(path: Path, file: TextIO, text: Collection[str], given: CsvFormat) -> tuple[GrowingColumns, str | None]:
+    """All rows under the header, and the decimal sign."""
     lines = _bounded_lines(path, file)
     sample = list(islice(lines, SAMPLE))
-    form = given.completed(sample, _said(path))
+    form = given.completed(sample, _said(path), text)
     everything: Iterable[str] = chain(sample, lines)
     if form.sep == " ":
         everything = (line.strip() for line in everything)  # a space at the end is no cell
@@ -114,14 +123,26 @@ def _read(path: Path, file: TextIO, text: Collection[str], given: CsvFormat) -> 
     first = next(rows, [])
     header = names_of(first) if form.header else [f"x{j}" for j in range(len(first))]
     refuse_repeated(path, header)
-    columns = GrowingColumns(header, form.typed, text)
+    points = PointsSeen()
+    columns = GrowingColumns(header, partial(_typed, form, points), text)
     for row in rows if form.header or not first else chain([first], rows):
         if len(row) != len(header):
             raise TableError(
                 f"{_said(path)}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}"
             )
         columns.add(form.without_missing(row))
-    return columns
+    columns.complete()
+    if points.unclear is not None and not points.are_decimal and form.sep != ",":
+        raise unclear_sign(_said(path), *points.unclear)
+    return columns, "." if points.are_decimal else form.decimal
+
+
+def _typed(form: CsvFormat, points: PointsSeen, name: str, cells: Sequence[str]) -> np.ndarray:
+    """Cells of a column; where the decimal sign is still unknown, with a look at their points."""
+    values = form.typed(cells)
+    if form.decimal is None and values.dtype.kind == "f":
+        points.see(name, cells)
+    return values
 
 
 def _rows(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:

@@ -6,19 +6,15 @@ A user may say it (`CsvFormat`); what nobody says is read off the first lines.
 from __future__ import annotations
 
 import csv
-import re
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
-# In a column of numbers these cells are missing; in a column of text only an empty cell is.
-MISSING = frozenset(("", "NA", "N/A", "na", "n/a", "NULL", "null", "None", "NaN", "nan"))
+from sklar.table.decimals import DECIMAL_COMMA, MISSING, Reading, reading_of, with_points
+
 SEPARATORS = (",", ";", "\t", "|")
-# 1,5 or 1.234,5: a decimal comma, with or without points between thousands.
-DECIMAL_COMMA = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d+)(,\d+)?([eE][+-]?\d+)?\s*$")
-MAY_BE_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*$")
 
 
 class TableError(ValueError):
@@ -32,7 +28,7 @@ class CsvFormat:
     Examples
     --------
     >>> CsvFormat(sep=";", missing=("?",))
-    CsvFormat(sep=';', missing=('?',), header=True, decimal=None, encoding='utf-8')
+    CsvFormat(sep=';', missing=('?',), header=True, decimal=None, encoding='utf-8', usual=None)
     """
 
     sep: str | None = None  # " " is any run of spaces
@@ -40,17 +36,32 @@ class CsvFormat:
     header: bool = True  # the first line has names; without one, columns are x0, x1, ...
     decimal: str | None = None  # "." or ","
     encoding: str = "utf-8"  # of its letters, as Python names it; with or without a byte-order mark
+    usual: str | None = None  # the decimal sign where nobody says one: that of the file of fit
 
-    def also_missing(self, cells: Collection[str]) -> CsvFormat:
-        """The same, with more cells that are missing values."""
-        return replace(self, missing=tuple(dict.fromkeys((*self.missing, *cells))))
+    def as_in_fit(self, missing: Collection[str], decimal: str | None) -> CsvFormat:
+        """The same, with what the file of fit had: cells that are missing values, and a decimal sign."""
+        return replace(self, missing=tuple(dict.fromkeys((*self.missing, *missing))), usual=decimal)
 
-    def completed(self, lines: Sequence[str], source: str) -> CsvFormat:
-        """The same, with what its first lines say."""
+    def completed(self, lines: Sequence[str], source: str, text: Collection[str] = ()) -> CsvFormat:
+        """The same, with what its first lines say; they may say nothing of the decimal sign (None, read as ".").
+
+        Columns of `text` are not asked.
+        """
         sep = self.sep or sniffed(lines)
-        if self.decimal is not None or sep == ",":
-            return replace(self, sep=sep, decimal=self.decimal or ".")
-        return replace(self, sep=sep, decimal=_decimal_sign(_split(lines, sep), source))
+        if self.decimal is not None:
+            return replace(self, sep=sep)
+        if sep != "," and self.usual is not None:
+            return replace(self, sep=sep, decimal=self.usual)
+        found = [(name, reading) for name, reading in self._readings(_split(lines, sep)) if name not in text]
+        if sep == "," and self.usual != ",":  # commas separate
+            return replace(self, sep=sep, decimal="." if any(one.sign == "." for _, one in found) else None)
+        return replace(self, sep=sep, decimal=_decimal_sign(found, source) or self.usual)
+
+    def _readings(self, rows: list[list[str]]) -> list[tuple[str, Reading]]:
+        """What each column says of the decimal sign; of the names, anything may be said."""
+        first, *others = rows if self.header else [[f"x{j}" for j in range(len(rows[0]))], *rows]
+        whole = [row for row in others if len(row) == len(first)]
+        return [(name.strip(), reading_of(cells, self.missing)) for name, *cells in zip(first, *whole, strict=True)]
 
     def without_missing(self, row: list[str]) -> list[str]:
         """A row's cells, empty where they say that a value is missing."""
@@ -58,23 +69,14 @@ class CsvFormat:
 
     def typed(self, cells: Sequence[str]) -> np.ndarray:
         """Cells of a column: integers if all are, else floats with missing ones as NaN, else text."""
-        numbers = _with_points(cells) if self.decimal == "," else cells
-        floats = ["nan" if cell.strip() in MISSING else cell for cell in numbers]
-        for kind, values in ((np.int64, numbers), (np.float64, floats)):
+        numbers = with_points(cells) if self.decimal == "," else cells
+        floats = ["nan" if cell.strip() in MISSING else cell for cell in numbers or ()]
+        for kind, values in ((np.int64, numbers), (np.float64, floats)) if numbers is not None else ():
             try:
                 return np.array(values, dtype=kind)
             except (ValueError, OverflowError):
                 continue
         return np.array([*cells, None], dtype=object)[:-1]
-
-
-def is_number(value: Any) -> bool:
-    """Whether Python reads it as one."""
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def sniffed(lines: Sequence[str]) -> str:
@@ -112,29 +114,34 @@ def _agreement(rows: list[list[str]]) -> tuple[float, int]:
     return sum(len(row) == len(rows[0]) for row in rows) / len(rows), len(rows[0])
 
 
-def _decimal_sign(rows: list[list[str]], source: str) -> str:
-    """A comma where a column can be read only so; an error where its commas may stand between thousands."""
-    unclear: tuple[str, str] | None = None
-    whole = [row for row in rows[1:] if len(row) == len(rows[0])]  # of the first row, names may hold anything
-    for name, *cells in zip(rows[0], *whole, strict=True):
-        present = [cell for cell in cells if cell.strip() not in MISSING]
-        commas = [cell for cell in present if "," in cell]
-        if not commas or not all(DECIMAL_COMMA.match(cell) for cell in present):
-            continue
-        if not all(MAY_BE_THOUSANDS.match(cell) for cell in commas):
-            return ","
-        unclear = unclear or (name.strip(), commas[0].strip())
-    if unclear is None:
-        return "."
-    name, cell = unclear
-    raise TableError(
-        f"{source}: column {name!r} holds {cell!r}, which may be {cell.replace(',', '.')} or {cell.replace(',', '')}; "
-        "say --decimal , if the comma is a decimal one, or --decimal . and write it without"
-    )
+def _decimal_sign(found: list[tuple[str, Reading]], source: str) -> str | None:
+    """The one sign that some column can be read with; an error where nothing says what points or commas are."""
+    signs = {one.sign for _, one in found}
+    point, comma = _unclear(found, "."), _unclear(found, ",")
+    if "," in signs:
+        if point is not None:
+            name, cell = point
+            read = f"read as {cell.replace('.', '')}: commas are decimal in other columns"
+            remedy = "write it with a comma if its point is a decimal one"
+            warnings.warn(f"{source}: column {name!r} holds {cell!r}, {read}; {remedy}", stacklevel=2)
+        return ","
+    unclear = comma or (None if "." in signs else point)
+    if unclear is not None:
+        raise unclear_sign(source, *unclear)
+    return "." if "." in signs else None
 
 
-def _with_points(cells: Sequence[str]) -> Sequence[str]:
-    """Numbers with decimal commas, written with points; a column of anything else as it is."""
-    if not all(cell.strip() in MISSING or DECIMAL_COMMA.match(cell) for cell in cells):
-        return cells
-    return [cell if cell.strip() in MISSING else cell.replace(".", "").replace(",", ".") for cell in cells]
+def _unclear(found: list[tuple[str, Reading]], sign: str) -> tuple[str, str] | None:
+    """The first column, and its cell, in which this sign may be either."""
+    cells = ((name, one.unclear) for name, one in found if one.unclear is not None)
+    return next(((name, cell) for name, cell in cells if sign in cell), None)
+
+
+def unclear_sign(source: str, name: str, cell: str) -> TableError:
+    """The question about a cell that may be one number or a thousand times as much."""
+    if "," in cell:
+        says = "--decimal , if the comma is a decimal one, or --decimal . and write it without"
+    else:
+        says = "--decimal . if the point is a decimal one, or --decimal , if it stands between thousands"
+    decimal, whole = cell.replace(",", "."), cell.replace(",", "").replace(".", "")
+    return TableError(f"{source}: column {name!r} holds {cell!r}, which may be {decimal} or {whole}; say {says}")

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from sklar.atomic import require_replaceable
-from sklar.table.csv_files import STANDARD, read_csv, refuse_repeated
-from sklar.table.csv_format import DECIMAL_COMMA, MISSING, CsvFormat, TableError, is_number
+from sklar.table.csv_files import STANDARD, read_csv_and_sign, refuse_repeated
+from sklar.table.csv_format import CsvFormat, TableError
+from sklar.table.decimals import MISSING, is_number, is_read, remedy
 
 CSV, TYPED = (".csv", ".tsv", ".txt", ".data"), (".parquet", ".arrow", ".feather")
 # What people write for a missing value in columns of text; there it is one more category, unless a user says otherwise.
@@ -31,6 +32,7 @@ class Table:
     source: str
     columns: dict[str, np.ndarray]
     is_typed: bool = False  # the file says what is text; a CSV does not
+    decimal: str | None = None  # the sign in the numbers of a CSV; None where none has any
 
     @property
     def n_rows(self) -> int:
@@ -46,10 +48,13 @@ class Table:
             raise TableError(f"{self.source} has no column {name!r}; it has {known}{remedy}")
         return self.columns[name]
 
-    def features(self, names: Sequence[str], text: Collection[str] = ()) -> dict[str, np.ndarray]:
+    def features(
+        self, names: Sequence[str], text: Collection[str] = (), read: Collection[str] | None = None
+    ) -> dict[str, np.ndarray]:
         """Some columns as a model takes them: numbers, or text with None where missing.
 
-        A CSV's column that holds both numbers and text is refused unless it is named in `text`.
+        A CSV's column that holds both numbers and text is refused unless it is named in `text`, or is none of those
+        that a fitted model has `read`.
         """
         chosen = {name: self.column(name) for name in names}
         if self.is_typed:
@@ -58,23 +63,36 @@ class Table:
             if cells.dtype != object:
                 continue
             chosen[name] = np.array([cell if cell.strip() else None for cell in cells], dtype=object)
-            if name not in text:
-                self._refuse_mixed(name, cells)
+            if name not in text and (read is None or name in read):
+                self._refuse_mixed(name, cells, is_fitted=read is not None)
         return chosen
 
-    def _refuse_mixed(self, name: str, cells: np.ndarray) -> None:
-        """Raise for a column of both numbers and text."""
+    def refuse_other_sign(self, name: str, is_fitted: bool = False) -> None:
+        """Raise for a column of text all of which would be numbers with the other decimal sign.
+
+        Of decimal points alone, if nothing is fitted: commas may stand between thousands, which `fit` warns about.
+        """
+        cells = self.column(name)
+        present = [cell for cell in cells if cell.strip() not in MISSING] if cells.dtype == object else []
+        way = remedy(present, self.decimal) if present and not self.is_typed else None
+        if way is not None and (is_fitted or self.decimal == ","):
+            raise TableError(f"{self.source}: column {name!r} holds {present[0]!r}, which is no number here; {way}")
+
+    def _refuse_mixed(self, name: str, cells: np.ndarray, is_fitted: bool) -> None:
+        """Raise for a column of both numbers and text, or of numbers with another decimal sign."""
+        self.refuse_other_sign(name, is_fitted)
         present = [(row, cell) for row, cell in enumerate(cells) if cell.strip() not in MISSING]
-        number = next(((row, cell) for row, cell in present if is_number(cell)), None)
-        if number is None:
+        odd = [(row, cell) for row, cell in present if not is_read(cell, self.decimal)]
+        number = next(((row, cell) for row, cell in present if is_read(cell, self.decimal)), None)
+        if number is None or not odd:
             return
-        odd = [(row, cell) for row, cell in present if not is_number(cell)]
         (row, cell), kinds = odd[0], {cell.strip() for _, cell in odd}
-        hint = f"say --missing {cell.strip()!r} if that is a missing value, " if len(kinds) == 1 else ""
-        hint = "say --decimal , if these are decimal commas, " if all(map(DECIMAL_COMMA.match, kinds)) else hint
+        missing = f"say --missing {cell.strip()!r} if that is a missing value" if len(kinds) == 1 else None
+        hints = [hint for hint in (remedy(kinds, self.decimal) or missing, "correct it") if hint is not None]
+        hints += [] if is_fitted else [f"say --text {name} to take all of it as text"]
         raise TableError(
             f"{self.source}: column {name!r} mixes numbers ({number[1]!r} in row {number[0]}) and text "
-            f"({cell[:40]!r} in row {row}); {hint}correct it, or say --text {name} to take all of it as text"
+            f"({cell[:40]!r} in row {row}); {', '.join(hints[:-1])}{', or ' if hints[:-1] else ''}{hints[-1]}"
         )
 
     def signs_of_missing(self, names: Sequence[str]) -> dict[str, list[str]]:
@@ -122,12 +140,13 @@ def read_table(
     path = Path(path)
     if sql is not None:
         return _with_rows(Table(str(path), _query(path, sql), is_typed=True))
-    is_typed = format_of(path) in TYPED
-    if str(path) == STANDARD:
-        return _with_rows(Table("standard input", read_csv(path, text, csv)))
-    if not path.is_file():
+    is_standard, is_typed = str(path) == STANDARD, format_of(path) in TYPED
+    if not is_standard and not path.is_file():
         raise TableError(f"{path}: no such file")
-    return _with_rows(Table(str(path), _read_arrow(path) if is_typed else read_csv(path, text, csv), is_typed))
+    if is_typed:
+        return _with_rows(Table(str(path), _read_arrow(path), is_typed=True))
+    columns, sign = read_csv_and_sign(path, text, csv)
+    return _with_rows(Table("standard input" if is_standard else str(path), columns, decimal=sign))
 
 
 def _with_rows(table: Table) -> Table:

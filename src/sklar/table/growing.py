@@ -12,7 +12,7 @@ import numpy as np
 BLOCK_CELLS = 2**18  # that are text at a time
 MOST_SHARED = 2**16  # different texts of a column that its cells share
 
-Typed = Callable[[Sequence[str]], np.ndarray]
+Typed = Callable[[str, Sequence[str]], np.ndarray]  # of a column's name and some of its cells
 
 
 class GrowingColumns:
@@ -20,7 +20,7 @@ class GrowingColumns:
 
     Examples
     --------
-    >>> columns = GrowingColumns(["a", "b"], typed=lambda cells: np.array(cells, dtype=float))
+    >>> columns = GrowingColumns(["a", "b"], typed=lambda name, cells: np.array(cells, dtype=float))
     >>> columns.add(["1", "2"])
     >>> columns.finish()
     {'a': array([1.]), 'b': array([2.])}
@@ -37,28 +37,29 @@ class GrowingColumns:
         """One row more."""
         self.block.append(row)
         if len(self.block) == self.size:
-            self._type_block()
+            self.complete()
+
+    def complete(self) -> None:
+        """Type the rows that are text so far."""
+        for j, (name, cells) in enumerate(zip(self.names, zip(*self.block, strict=True), strict=False)):
+            values = np.array(cells, dtype=object) if name in self.text else self.typed(name, cells)
+            self.chunks[j].append(self._sharing(j, values) if values.dtype == object else values)
+        self.block = []
 
     @property
     def late_text(self) -> set[str]:
         """Columns that were numbers, and then text: what their first cells looked like is gone."""
-        self._type_block()
+        self.complete()
         kinds = {name: {chunk.dtype == object for chunk in found} for name, found in self._chunks_by_name()}
         return {name for name, is_text in kinds.items() if len(is_text) == 2}
 
     def finish(self) -> dict[str, np.ndarray]:
         """The columns; whole numbers are floats where any block has floats."""
-        self._type_block()
+        self.complete()
         return {name: _joined(found) for name, found in self._chunks_by_name() if found}
 
     def _chunks_by_name(self) -> list[tuple[str, list[np.ndarray]]]:
         return list(zip(self.names, self.chunks, strict=True))
-
-    def _type_block(self) -> None:
-        for j, cells in enumerate(zip(*self.block, strict=True)):
-            values = np.array(cells, dtype=object) if self.names[j] in self.text else self.typed(cells)
-            self.chunks[j].append(self._sharing(j, values) if values.dtype == object else values)
-        self.block = []
 
     def _sharing(self, j: int, values: np.ndarray) -> np.ndarray:
         """The same text as one object, however often it stands in the column."""

@@ -36,6 +36,7 @@ def read_target(
     needed = [*names, *([] if event is None else [event])]
     holes = np.zeros(len(table.column(names[0])), dtype=bool)
     for name in needed:
+        table.refuse_other_sign(name)
         missing = _missing(table.column(name))
         if missing.any() and not drop:
             raise TableError(f"{table.source}: the target {name!r} is missing in row {int(missing.argmax())}")
