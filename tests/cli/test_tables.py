@@ -6,7 +6,7 @@ import pytest
 
 import sklar
 from tests.cli.commands import assert_one_line_error, fit, run
-from tests.helpers import toy_rows
+from tests.helpers import quick, toy_rows
 
 
 @pytest.mark.filterwarnings("always:column 'kind'")
@@ -41,6 +41,23 @@ def test_a_messy_csv_from_fit_to_answers(tmp_path):
     for data in ("t.csv", "t.parquet"):
         assert run("predict", model, tmp_path / data, "--out", tmp_path / f"{data}.csv").exit_code == 0
     assert (tmp_path / "t.csv.csv").read_text() == (tmp_path / "t.parquet.csv").read_text()
+
+
+def test_true_and_false_cross_between_files_and_frames(tmp_path):
+    smokes = np.random.default_rng(0).random(60) < 0.5
+    frame = pd.DataFrame({"smokes": smokes, "x": np.arange(60) % 7}).assign(y=np.where(smokes, "yes", "no"))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    X = frame[["smokes", "x"]]
+    assert fit(tmp_path / "t.csv", "y", tmp_path / "file.sklar", "--penalty", "0.01").exit_code == 0
+    quick(sklar.CopulaSelectorClassifier).fit(X, frame["y"]).save(tmp_path / "frame.sklar")
+    for name in ("file", "frame"):
+        model = sklar.load(tmp_path / f"{name}.sklar")
+        answers = {str(model.predict(given).tolist()) for given in (X, X.convert_dtypes(), X.astype({"smokes": str}))}
+        assert model.explain({"smokes": True, "x": 1}).to_dict()["n_features"] == 2
+        result = run("predict", tmp_path / f"{name}.sklar", tmp_path / "t.csv", "--out", tmp_path / "out.csv")
+        assert result.exit_code == 0, result.output
+        answers.add(str(pd.read_csv(tmp_path / "out.csv")["prediction"].tolist()))
+        assert len(answers) == 1
 
 
 def test_a_query_from_the_command_line(folder, tmp_path):

@@ -78,3 +78,11 @@ def test_rows_of_lists_keep_numbers_beside_text():
     taken = adapt([[1, "a"], [2, "b"]]).take(np.array([1]))
     assert taken.tolist() == [[2, "b"]]
     assert adapt(np.array([["a"], ["b"]])).dense().dtype.kind == "U"
+
+
+def test_plain_numbers_of_pandas_as_columns_keep_their_holes():
+    """An NA beside booleans made a TypeError where a model also reads text."""
+    frame = pd.DataFrame({"a": pd.array([True, None], dtype="boolean"), "b": [1, 2]})
+    assert adapt(frame).columns() is None
+    first, second = adapt(frame).number_columns(["a", "b"])
+    assert (first.values[0], np.isnan(first.values[1]), second.values.tolist()) == (1.0, True, [1.0, 2.0])

@@ -7,6 +7,7 @@ that narwhals knows (pandas, polars, pyarrow).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -58,6 +59,10 @@ class Table(ABC):
     @abstractmethod
     def columns(self) -> list[Column] | None:
         """All columns, typed; None where all are plain numbers, which scikit-learn's own checks read."""
+
+    def number_columns(self, names: Sequence[str]) -> list[Column]:
+        """The same of a table of plain numbers, for a model that also reads others."""
+        return [Column(name, values) for name, values in zip(names, self.dense().astype(np.float64).T, strict=True)]
 
     @abstractmethod
     def cells(self, j: int) -> Any:
@@ -199,11 +204,14 @@ class Frame(Table):
         """Every column by its type; scikit-learn reads numbers, and of pandas also those with missing values."""
         series = [self.frame[:, j] for j in range(self.frame.shape[1])]
         is_pandas = self.frame.implementation.is_pandas_like()
-        if is_pandas and _is_partly_sparse(self.native):
-            return [_frame_column(name, one) for name, one in zip(self.names or (), series, strict=True)]
-        if all(_is_plain_number(one) and (is_pandas or not one.null_count()) for one in series):
+        is_dense = not is_pandas or not _is_partly_sparse(self.native)
+        if is_dense and all(_is_plain_number(one) and (is_pandas or not one.null_count()) for one in series):
             return None
-        return [_frame_column(name, one) for name, one in zip(self.names or (), series, strict=True)]
+        return self.number_columns(self.names or ())
+
+    def number_columns(self, names: Sequence[str]) -> list[Column]:
+        """Every column by its type."""
+        return [_frame_column(name, self.frame[:, j]) for j, name in enumerate(names)]
 
     def cells(self, j: int) -> Any:
         """Column j; pandas' numbers as numpy's."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,9 +29,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sklar.table.cells import said
 from sklar.table.columns import Column
 from sklar.table.dates import N_CYCLES, cycles
+from sklar.table.kinds import States, coded, rows_as_in_fit
 from sklar.table.scaling import EVERY, Scaling, require_finite
 
 # A column with more categories keeps this many of the most frequent; the others become one.
@@ -41,8 +41,6 @@ MOST_ENTRIES = 2**31
 
 # "5%", "1,000", "$3.50", "(1 000)": not "12", which may be a code, nor "1-2".
 WRITTEN_NUMBER = re.compile(r"\s*[-+(]?(?=.*[%$€£¥,' ])[$€£¥]?\s*\d+([,.' ]\d+)*\s*[%$€£¥]?\)?\s*")
-
-States = tuple[Any, ...]  # the categories of one column: text, numbers or booleans
 
 
 class Categories(NamedTuple):
@@ -56,14 +54,14 @@ class Categories(NamedTuple):
 def learn_categories(columns: list[Column], known: Categories | None = None) -> tuple[Categories, np.ndarray]:
     """The categories of a table's columns, unless those of a larger table are `known`, and its rows."""
     if known is not None:
-        return known, _codes(_all_as_in_fit(columns, known.of_column, known.dates), known.of_column)
+        return known, rows_as_in_fit(columns, known.of_column, known.dates)
     found = [_frequent(column) if column.is_text else (None, 0.0) for column in columns]
     categories = Categories(
         tuple(kept for kept, _ in found),
         np.array([rest for _, rest in found]),
         np.array([column.is_date for column in columns], dtype=bool),
     )
-    return categories, _codes(columns, categories.of_column)
+    return categories, coded(columns, categories.of_column)
 
 
 @dataclass(frozen=True)
@@ -138,9 +136,9 @@ class Encoding:
         absent = np.isnan(rows) & ~self.missing[columns]
         return absent if absent.any() else None
 
-    def rows(self, columns: list[Column]) -> np.ndarray:
-        """A table's rows, as its columns were in fit."""
-        return _codes(_all_as_in_fit(columns, self.categories, self.dates), self.categories)
+    def rows(self, columns: list[Column], read: Collection[int] | None = None) -> np.ndarray:
+        """A table's rows, as its columns were in fit; those that nothing has `read` may be of any kind."""
+        return rows_as_in_fit(columns, self.categories, self.dates, read)
 
     def warn_unseen(self, rows: Any, names: list[str], columns: slice | np.ndarray = EVERY) -> None:
         """Warn of columns with clearly more categories that fit did not keep than it saw: they may be misspelled."""
@@ -239,39 +237,6 @@ def frequent(column: Column, counts: Counter[Any], n_rows: int) -> tuple[States,
     _warn_of_numbers(column, tuple(kept))
     others = counts.total() - sum(counts[value] for value in kept)
     return tuple(sorted(kept, key=str)), others / n_rows
-
-
-def _all_as_in_fit(columns: list[Column], kept: tuple[States | None, ...], dates: np.ndarray) -> list[Column]:
-    return [_as_in_fit(*one) for one in zip(columns, kept, dates, strict=True)]
-
-
-def _as_in_fit(column: Column, kept: States | None, is_date: bool) -> Column:
-    """A column as one of the kind that it was in fit; raises where it cannot be."""
-    if column.is_date and kept is not None and column.values.dtype == object:
-        column = Column(column.name, column.values)  # categories, of which those here look like dates
-    if kept == () or column.is_empty:
-        return column
-    here = "dates" if column.is_date else "text" if column.is_text else "numbers"
-    before = "dates" if is_date else "numbers" if kept is None else "text" if isinstance(kept[0], str) else here
-    if here != before and not (here == "text" and kept is not None):
-        example = f": {said(column.values[0])}" if here == "text" else ""
-        raise ValueError(f"column {column.name!r} held {before} in fit, and holds {here} here{example}")
-    return column
-
-
-def _codes(columns: list[Column], categories: tuple[States | None, ...]) -> np.ndarray:
-    """Rows: the number of each category, one past the last for those unknown; NaN where missing."""
-    rows = np.empty((len(columns[0].values) if columns else 0, len(columns)))
-    for j, (column, kept) in enumerate(zip(columns, categories, strict=True)):
-        if kept is None:
-            rows[:, j] = np.nan if column.is_text else column.numbers()
-            continue
-        code = {**{value: float(number) for number, value in enumerate(kept)}, None: np.nan}
-        for number, value in enumerate(kept):  # as a CSV spells a number or a truth value
-            code.setdefault(str(value), float(number))
-        values = column.values if column.is_text else (None if v != v else v for v in column.numbers().tolist())
-        rows[:, j] = np.fromiter((code.get(value, len(kept)) for value in values), dtype=np.float64)
-    return rows
 
 
 def _holds_nan(X: Any) -> np.ndarray:

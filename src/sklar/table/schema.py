@@ -116,8 +116,8 @@ class Schema:
         else:
             if not isinstance(table, NamedColumns):
                 validate_data(checks, table.native, reset=False, skip_check_array=True)
-            columns = columns or _number_columns(table, self.names)
-            rows = check_array(self.encoding.rows(columns), ensure_all_finite=False, estimator=self.owner)
+            columns = columns or table.number_columns(self.names)
+            rows = check_array(self.encoding.rows(columns, self.columns), ensure_all_finite=False, estimator=self.owner)
         require_finite(rows, list(self.names), self._read, missing=True)
         self.encoding.warn_unseen(rows, list(self.names), self._read)
         return rows
@@ -273,8 +273,3 @@ def _checks(owner: str) -> _Checks:
 def _checks_class(owner: str) -> type[_Checks]:
     """Named as the estimator is: errors read the name off the class."""
     return type(owner, (_Checks,), {})
-
-
-def _number_columns(table: Table, names: tuple[str, ...]) -> list[Column]:
-    """The columns of a table of plain numbers."""
-    return [Column(name, values) for name, values in zip(names, table.dense().astype(np.float64).T, strict=True)]
