@@ -4,6 +4,7 @@ import http.client
 import json
 import threading
 import time
+from contextlib import closing
 from typing import NamedTuple
 
 import numpy as np
@@ -29,16 +30,14 @@ class Reply(NamedTuple):
         return json.loads(self.body)
 
 
-def ask(port, path, body=None, **headers):
+def ask(port, path, body=None, *, timeout=20, **headers):
     """One request; a body that is no bytes is sent as JSON."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     payload = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.request("GET" if body is None else "POST", path, payload, names)
-    reply = connection.getresponse()
-    found = Reply(reply.status, reply.read(), dict(reply.getheaders()))
-    connection.close()
-    return found
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)) as connection:
+        connection.request("GET" if body is None else "POST", path, payload, names)
+        reply = connection.getresponse()
+        return Reply(reply.status, reply.read(), dict(reply.getheaders()))
 
 
 def frame(n=120):

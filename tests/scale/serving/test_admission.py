@@ -2,6 +2,7 @@
 
 import json
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -29,6 +30,13 @@ def test_how_long_a_request_has_waited():
             accepted.recv(100)
             assert waited(kernel) < 0.25
         assert waited(kernel) == 0.0  # closed
+
+
+def test_a_worker_is_alive_before_it_imports_what_is_heavy():
+    """It was killed for its silence on a busy machine, over and over, while it imported torch."""
+    imported = "import sys, sklar.cli, sklar.scale.serving.admission; print({'torch', 'numpy'} & {*sys.modules})"
+    said = subprocess.run([sys.executable, "-c", imported], capture_output=True, text=True, check=True).stdout
+    assert said == "set()\n"
 
 
 def test_where_nobody_knows_nothing_is_refused():

@@ -1,5 +1,6 @@
 """A real server answers as the model does, in JSON and Arrow; what is wrong is named; too much is refused."""
 
+import gzip
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +18,9 @@ import pytest
 
 import sklar
 from sklar.scale.serving import app
+from sklar.scale.serving.admission import LOG
 from sklar.scale.serving.app import Limits
-from sklar.scale.serving.bodies import ARROW
+from sklar.scale.serving.errors import ARROW
 from tests.cli.commands import assert_one_line_error, run
 from tests.scale.serving.conftest import ask, frame, records
 
@@ -111,6 +114,54 @@ def test_other_types_other_paths_and_many_explanations(port):
     assert ask(port, "/explain", {"rows": [GOOD] * 4}).json["error"]["type"] == "too_many_rows"
 
 
+def test_a_packed_body_is_refused(port):
+    body = gzip.compress(json.dumps({"rows": [GOOD]}).encode())
+    for path in ("/predict", "/explain"):
+        reply = ask(port, path, body, content_encoding="gzip")
+        assert (reply.status, reply.json["error"]["type"]) == (415, "unknown_content_encoding")
+        assert ask(port, path, {"rows": [GOOD]}, content_encoding="identity").status == 200
+
+
+@contextmanager
+def heard(caplog):
+    """Inside, the log of the servers that run; it is none that pytest listens to."""
+    LOG.addHandler(caplog.handler)
+    try:
+        yield caplog
+    finally:
+        LOG.removeHandler(caplog.handler)
+
+
+@pytest.mark.filterwarnings("ignore:column 'text'")
+def test_explanations_are_json_whatever_is_accepted(port):
+    assert ask(port, "/explain", {"rows": [GOOD]}, accept=ARROW).json["explanations"]
+    assert ask(port, "/explain", {"rows": [{**GOOD, "text": "\ud800"}]}).json["explanations"]
+
+
+def test_what_fails_inside_has_a_type_too(serve, numbers_model, monkeypatch, caplog):
+    def fails(self, rows):
+        raise LookupError("a secret")
+
+    monkeypatch.setattr(type(numbers_model.fitted_), "outputs", fails)
+    port = serve(numbers_model.fitted_)
+    with heard(caplog):
+        reply = ask(port, "/predict", {"rows": [{f"x{j}": 0.0 for j in range(5)}]})
+    assert (reply.status, reply.json["error"]["type"]) == (500, "failed")
+    assert "secret" not in reply.json["error"]["message"]
+    assert "a secret" in caplog.text
+    assert ask(port, "/select", {"rows": [{f"x{j}": 0.0 for j in range(5)}]}).status == 200
+
+
+def test_a_client_that_goes_while_it_sends_is_no_mistake(port, caplog):
+    with heard(caplog):
+        with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+            connection.sendall(b"POST /predict HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+            time.sleep(0.2)
+        time.sleep(0.2)
+        assert ask(port, "/predict", {"rows": [GOOD]}).status == 200
+    assert not caplog.records
+
+
 def test_a_body_without_a_length_stops_at_the_limit(port):
     with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
         connection.sendall(b"POST /predict HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -131,6 +182,17 @@ def test_a_mistake_is_one_clients_alone(port, model):
     assert [r.json["predictions"][0] for r in replies if r.status == 200] == [
         e for i, e in enumerate(expected) if i % 3
     ]
+
+
+def test_lists_in_every_cell_stop_nobody(serve, numbers_model):
+    """Ten clients at once: such rows once made an array that others could not be answered with, nor anybody later."""
+    port = serve(numbers_model.fitted_)
+    good, bad = ({"rows": [{f"x{j}": cell for j in range(5)}]} for cell in (0.5, [0.5]))
+    with ThreadPoolExecutor(10) as clients:
+        replies = list(clients.map(lambda i: ask(port, "/predict", bad if i % 2 else good), range(40)))
+    assert [reply.status for reply in replies] == [200, 422] * 20
+    assert replies[1].json["error"]["column"] == "x0"
+    assert ask(port, "/predict", good).status == 200
 
 
 def test_too_many_at_once_are_refused(serve, numbers_model, monkeypatch):

@@ -53,17 +53,66 @@ def test_more_than_may_wait_are_refused_and_later_ones_are_not():
     assert len(gathered(batcher, [np.zeros((1, 1))] * 3)) == 3
 
 
-def test_a_failure_is_told_to_all_of_its_batch_and_the_next_is_answered():
-    failures = [ValueError("no")]
+def test_a_failure_is_told_to_the_request_that_it_is_about():
+    """Three are asked together, of which one cannot be answered, alone or with others."""
+
+    def fails_below_zero(rows):
+        if (rows < 0).any():
+            raise ValueError("no")
+        return {"rows": rows}
+
+    batcher = Batcher(fails_below_zero, 100, 100, 1.0)
+    answers = gathered(batcher, [np.ones((2, 1)), -np.ones((1, 1)), np.zeros((1, 1))])
+    assert [isinstance(answer, ValueError) for answer in answers] == [False, True, False]
+    assert answers[0]["rows"].tolist() == [[1], [1]]
+
+
+@pytest.mark.parametrize("in_loop", [256, 0])
+@pytest.mark.parametrize("odd", [np.ones((1, 2, 1)), np.ones((1, 3)), np.array(["a"]), [[1.0]]])
+def test_rows_that_do_not_go_together_stop_nobody(monkeypatch, in_loop, odd):
+    """Whatever the shape of a request's rows, those answered with it and after it are answered."""
+    monkeypatch.setattr(batching, "IN_LOOP", in_loop)
+
+    def ask(rows):
+        assert rows.shape[1:] == (2,)
+        return {"rows": rows}
+
+    batcher = Batcher(ask, 100, 100, 1.0)
+    for parts in ([np.ones((1, 2)), odd, np.zeros((3, 2))], [np.ones((1, 2))]):
+        answers = gathered(batcher, parts)
+        assert [isinstance(answer, Exception) for answer in answers] == [False, True, False][: len(parts)]
+    assert batcher.n_waiting == batcher.rows_waiting == 0
+
+
+@pytest.mark.parametrize("failure", [StopIteration(), MemoryError(), asyncio.CancelledError(), GeneratorExit()])
+def test_whatever_is_raised_the_next_is_answered(failure):
+    failures = [failure]
 
     def fail_once(rows):
         if failures:
             raise failures.pop()
         return {"rows": rows}
 
-    batcher = Batcher(fail_once, 2, 100, 1.0)
-    answers = gathered(batcher, [np.zeros((1, 1))] * 4)
-    assert [isinstance(answer, ValueError) for answer in answers] == [True, True, False, False]
+    async def run():
+        batcher = Batcher(fail_once, 100, 100, 1.0)
+        first = asyncio.ensure_future(batcher.answer(np.zeros((1, 1))))
+        done, _ = await asyncio.wait([first], timeout=5)
+        assert done == {first}
+        assert first.exception() is not None
+        return await asyncio.wait_for(batcher.answer(np.ones((1, 1))), 5)
+
+    assert asyncio.run(run())["rows"].tolist() == [[1.0]]
+
+
+def test_where_no_thread_is_left_the_requests_are_told(monkeypatch):
+    monkeypatch.setattr(batching, "IN_LOOP", 0)
+
+    async def run():
+        batcher, loop = Batcher(counted([]), 100, 100, 1.0), asyncio.get_running_loop()
+        await loop.shutdown_default_executor()
+        return await asyncio.gather(*(batcher.answer(np.zeros((1, 1))) for _ in range(2)), return_exceptions=True)
+
+    assert [type(answer) for answer in asyncio.run(run())] == [RuntimeError] * 2
 
 
 def test_a_client_that_has_gone_does_not_stop_the_others():

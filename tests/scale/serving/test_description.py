@@ -2,7 +2,7 @@
 
 from sklar.scale.serving.app import Limits
 from sklar.scale.serving.description import page, specification
-from sklar.scale.serving.errors import RequestError
+from sklar.scale.serving.errors import ARROW, JSON, RequestError
 
 
 def test_it_describes_this_model(model):
@@ -12,7 +12,21 @@ def test_it_describes_this_model(model):
     assert schemas["Row"]["properties"]["text"] == {"type": ["string", "null"]}
     assert schemas["Table"]["properties"]["rows"]["maxItems"] == 77
     assert schemas["Error"]["properties"]["error"]["properties"]["type"]["enum"] == list(RequestError.STATUS)
-    assert set(found["paths"]["/predict"]["post"]["responses"]) == {"200", "400", "413", "415", "422", "503"}
+    assert set(found["paths"]["/predict"]["post"]["responses"]) == {"200", "400", "413", "415", "422", "500", "503"}
+
+
+def test_answers_are_of_the_types_that_are_described(model):
+    answers = {path: asked["post"]["responses"]["200"]["content"] for path, asked in posts(model).items()}
+    assert {path: list(kinds) for path, kinds in answers.items()} == {
+        "/predict": [JSON, ARROW],
+        "/select": [JSON, ARROW],
+        "/explain": [JSON],
+    }
+
+
+def posts(model):
+    paths = specification(model.fitted_, Limits())["paths"]
+    return {path: asked for path, asked in paths.items() if "post" in asked}
 
 
 def test_every_reference_is_there(model):

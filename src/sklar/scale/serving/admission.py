@@ -4,11 +4,15 @@ With more requests than a server can answer, they wait where it does not see the
 is accepted and read. The kernel knows for how long (TCP_INFO of Linux). A request that has waited longer than
 `max_wait` seconds when it comes up is refused. Most are refused before they are parsed, in a fifth of the time of an
 answer: what a refusal takes is taken from the answers of others. Where a system does not say, nothing is refused here.
+
+Nothing heavy is imported here: a worker imports this file before it answers whether it is alive, which uvicorn gives it
+five seconds for, and ends it after them.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import re
@@ -18,13 +22,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import cache
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from sklar.scale.serving.bodies import JSON
-from sklar.scale.serving.errors import RequestError
+from sklar.scale.serving.errors import JSON, RequestError
 
+LOG = logging.getLogger("uvicorn.error")
 Endpoint = Callable[[Request], Awaitable[Response]]
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d{1,15})", re.IGNORECASE)
 SOCKET = "sklar.socket"  # in the scope of a request
@@ -138,8 +142,13 @@ class Front:
             if waited(scope.get(SOCKET)) > self.max_wait:
                 raise too_late(self.max_wait)
             response = await endpoint(Request(scope, receive))
+        except ClientDisconnect:
+            return
         except RequestError as error:
             response = refusal(error)
+        except Exception:  # a mistake of the program: its log has it, and the client learns that there is one
+            LOG.exception("%s failed", scope["path"])
+            response = refusal(RequestError("failed", "the request failed; the server's log says why"))
         await response(scope, receive, send)
 
 

@@ -25,9 +25,11 @@ from sklar.explain import explain
 from sklar.fitted import FittedModel
 from sklar.scale.serving.admission import Connection, Front, refusal
 from sklar.scale.serving.batching import Batcher
-from sklar.scale.serving.bodies import ARROW, JSON, arrow_answer, json_answer, parts_of, read_each, read_rows
+from sklar.scale.serving.bodies import arrow_answer, json_answer, parts_of, read_each, read_rows
 from sklar.scale.serving.description import page, specification
-from sklar.scale.serving.errors import RequestError
+from sklar.scale.serving.errors import ARROW, JSON, RequestError
+
+SECONDS_TO_END = 5  # that requests have to be answered, or sent to their end, when the server is told to stop
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,11 @@ class Service:
         return read_rows(self.fitted.schema, body, request.headers.get("content-type", JSON), max_rows)
 
     async def _body(self, request: Request) -> bytes:
-        """The body, which is refused before it is read if it says that it is too large, and at the limit else."""
+        """The body, refused before it is read if it says that it is packed or too large, and at the limit else."""
         most, parts, size = self.limits.max_body, [], 0
+        packed = request.headers.get("content-encoding", "identity")
+        if packed.strip().lower() != "identity":
+            raise RequestError("unknown_content_encoding", f"send the body as it is; got one packed by {packed}")
         if int(request.headers.get("content-length", 0)) > most:
             raise RequestError("body_too_large", f"a body of more than {most} bytes")
         async for part in request.stream():
@@ -170,6 +175,7 @@ def serve(
         log_level="warning",
         access_log=False,
         http=Connection,
+        timeout_graceful_shutdown=SECONDS_TO_END,
     )
 
 
@@ -191,4 +197,7 @@ def from_environment() -> Any:
 
 
 def _json(content: dict[str, Any]) -> Response:
-    return Response(json.dumps(content, separators=(",", ":"), ensure_ascii=False), media_type=JSON)
+    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    return Response(
+        text.encode(errors="backslashreplace"), media_type=JSON
+    )  # half a surrogate pair, as JSON escapes it

@@ -19,13 +19,14 @@ from sklar.scale.serving.errors import RequestError
 
 Parts = dict[str, np.ndarray]  # of an answer, by name: (n, ...)
 Answer = Callable[[np.ndarray], Parts]  # of rows (n, d)
+Outcome = Parts | Exception  # of one request
 
 
 class Waiting(NamedTuple):
     """Rows of one request, and where its answer goes."""
 
     rows: np.ndarray
-    answer: asyncio.Future[Parts]
+    answer: asyncio.Future[Outcome]
 
 
 class Batcher:
@@ -36,7 +37,7 @@ class Batcher:
         self.waiting: deque[Waiting] = deque()
         self.n_waiting = self.rows_waiting = 0  # requests and rows, those being answered too
         self.seconds_a_row = 0.0  # of the last batch
-        self.is_busy = False
+        self.work: asyncio.Task[None] | None = None  # that answers; however it ended, the next request begins another
 
     async def answer(self, rows: np.ndarray) -> Parts:
         """The answer about the rows of one request."""
@@ -49,21 +50,42 @@ class Batcher:
         self.waiting.append(request)
         self.n_waiting += 1
         self.rows_waiting += len(rows)
-        if not self.is_busy:
-            self.is_busy = True
-            loop.call_soon(self._answer_some)  # after the requests that have arrived by now
-        return await request.answer
+        if self.work is None or self.work.done():
+            self.work = loop.create_task(self._answer_all())  # begins after the requests that have arrived by now
+        found = await request.answer
+        if isinstance(found, Exception):
+            raise found
+        return found
 
-    def _answer_some(self) -> None:
-        """Answer those that wait, as many as one batch holds; a large batch leaves the loop to others meanwhile."""
+    async def _answer_all(self) -> None:
+        """Answer those that wait, batch by batch, until none does."""
+        while self.waiting:
+            await self._answer_some()
+            await asyncio.sleep(0)  # the loop is for others too
+
+    async def _answer_some(self) -> None:
+        """Answer as many as one batch holds; whatever is raised, each of them is told something."""
         batch = self._next_batch()
-        rows = batch[0].rows if len(batch) == 1 else np.concatenate([request.rows for request in batch])
-        loop = asyncio.get_running_loop()
-        if len(rows) <= IN_LOOP:
-            self._deliver(batch, *_outcome(self.ask, rows))
-        else:
-            work = loop.run_in_executor(None, _outcome, self.ask, rows)
-            work.add_done_callback(lambda done: self._deliver(batch, *done.result()))
+        parts = [request.rows for request in batch]
+        n_rows, seconds = sum(map(len, parts)), 0.0
+        found: list[Outcome] = [RequestError("busy", "the server is stopping")] * len(batch)
+        try:
+            found, seconds = await self._outcomes(parts, n_rows)
+        except Exception as error:  # there is no thread, say
+            found = [error] * len(batch)
+        finally:
+            self.n_waiting -= len(batch)
+            self.rows_waiting -= n_rows
+            self.seconds_a_row = seconds / max(1, n_rows)
+            for request, outcome in zip(batch, found, strict=True):
+                if not request.answer.done():  # the client is still there
+                    request.answer.set_result(outcome)
+
+    async def _outcomes(self, parts: list[np.ndarray], n_rows: int) -> tuple[list[Outcome], float]:
+        """What each request is answered, and how many seconds it took; a large batch leaves the loop to others."""
+        if n_rows <= IN_LOOP:
+            return _timed(self.ask, parts)
+        return await asyncio.get_running_loop().run_in_executor(None, _timed, self.ask, parts)
 
     def _next_batch(self) -> list[Waiting]:
         batch = [self.waiting.popleft()]
@@ -73,34 +95,23 @@ class Batcher:
             size += len(batch[-1].rows)
         return batch
 
-    def _deliver(self, batch: list[Waiting], outcome: Parts | Exception, seconds: float) -> None:
-        first = 0
-        for request in batch:
-            last = first + len(request.rows)
-            if request.answer.done():  # the client has gone
-                pass
-            elif isinstance(outcome, Exception):
-                request.answer.set_exception(outcome)
-            else:
-                request.answer.set_result({name: values[first:last] for name, values in outcome.items()})
-            first = last
-        self.n_waiting -= len(batch)
-        self.rows_waiting -= first
-        self.seconds_a_row = seconds / first
-        if self.waiting:
-            asyncio.get_running_loop().call_soon(self._answer_some)
-        else:
-            self.is_busy = False
-
 
 IN_LOOP = 256  # rows that are answered sooner than a thread is called
 
 
-def _outcome(ask: Answer, rows: np.ndarray) -> tuple[Parts | Exception, float]:
-    """What is answered, or what went wrong, and how many seconds it took."""
+def _timed(ask: Answer, parts: list[np.ndarray]) -> tuple[list[Outcome], float]:
     began = time.perf_counter()
+    return _asked(ask, parts), time.perf_counter() - began
+
+
+def _asked(ask: Answer, parts: list[np.ndarray]) -> list[Outcome]:
+    """What each request is answered, or what went wrong: where they fail together, each is asked about apart."""
     try:
-        found: Parts | Exception = ask(rows)
-    except Exception as error:  # every request of the batch is told
-        found = error
-    return found, time.perf_counter() - began
+        found = ask(parts[0] if len(parts) == 1 else np.concatenate(parts))
+    except Exception as error:
+        return [error] if len(parts) == 1 else [_asked(ask, [rows])[0] for rows in parts]
+    ends = np.cumsum([len(rows) for rows in parts]).tolist()
+    return [
+        {name: values[end - len(rows) : end] for name, values in found.items()}
+        for rows, end in zip(parts, ends, strict=True)
+    ]

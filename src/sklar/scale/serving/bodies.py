@@ -6,6 +6,7 @@ A request is checked on its own, before it is answered together with others: a m
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,12 +14,11 @@ import numpy as np
 
 from sklar.estimators.answers import answer_names
 from sklar.fitted import FittedModel
-from sklar.scale.serving.errors import RequestError
+from sklar.scale.serving.errors import ARROW, JSON, RequestError
 from sklar.table.schema import Schema
 
 LARGEST = float(np.finfo(np.float64).max)
 Parts = dict[str, np.ndarray]  # of an answer, by name; each has a value, or values, a row
-JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"
 
 
 def read_rows(schema: Schema, body: bytes, content_type: str, max_rows: int) -> np.ndarray:
@@ -75,45 +75,69 @@ def _cells(schema: Schema, rows: list[dict[str, Any]], max_rows: int) -> list[li
 
 
 def _column(values: Sequence[Any]) -> np.ndarray:
-    """Cells of any type, lists too, one a row."""
+    """Cells of any type, one a row."""
     column: np.ndarray = np.empty(len(values), dtype=object)
-    column[:] = values if not any(isinstance(value, list | dict) for value in values) else list(map(str, values))
+    column[:] = values
     return column
 
 
 def _plain_rows(schema: Schema, cells: list[list[Any]]) -> np.ndarray:
     """Of a model that reads numbers alone: checked as one array; null is missing."""
-    try:
-        rows = np.array(cells)
-        if rows.dtype.kind == "O":
-            rows = np.array([[np.nan if value is None else value for value in row] for row in cells])
-    except (ValueError, OverflowError) as error:  # lists in cells, or whole numbers beyond 64 bits
-        raise _first_bad(schema, cells) from error
-    if rows.dtype.kind not in "fiub" or np.isinf(rows).any():
-        raise _first_bad(schema, cells)
+    rows = _array(cells)
+    if rows.dtype.kind == "O":
+        rows = _array([[np.nan if value is None else value for value in row] for row in cells])
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub":  # text, lists, or whole numbers beyond 64 bits
+        _require_numbers(schema, cells)
+        rows = np.array([[np.nan if value is None else float(value) for value in row] for row in cells])
+    if np.isinf(rows).any():
+        _require_numbers(schema, cells)
     return rows.astype(np.float64)
 
 
-def _first_bad(schema: Schema, cells: list[list[Any]]) -> RequestError:
-    """The error that names the first cell that is neither a finite number nor missing."""
+def _array(cells: list[list[Any]]) -> np.ndarray:
+    """Cells as numpy understands them; without rows and columns where it does not."""
+    try:
+        return np.array(cells)
+    except (ValueError, OverflowError):  # lists of several lengths, or whole numbers beyond 1e308
+        return np.empty(0)
+
+
+def _require_numbers(schema: Schema, cells: list[list[Any]]) -> None:
+    """Raise, naming the first cell that is neither a finite number nor missing."""
     for number, row in enumerate(cells):
         for name, value in zip(schema.names, row, strict=True):
             if value is not None and (not isinstance(value, int | float) or abs(value) > LARGEST):
-                return RequestError("bad_value", f"row {number}: {name!r} is {str(value)[:40]!r}, not a number", name)
-    return RequestError("bad_rows", "the rows do not make a table of numbers")
+                raise _bad_cell(number, name, value, "a number")
+
+
+def _require_flat(schema: Schema, cells: list[list[Any]]) -> None:
+    """Raise, naming the first cell that is a list or an object."""
+    for number, row in enumerate(cells):
+        for name, value in zip(schema.names, row, strict=True):
+            if isinstance(value, list | dict):
+                raise _bad_cell(number, name, value, "one value")
+
+
+def _bad_cell(row: int, name: str, value: Any, wanted: str) -> RequestError:
+    what = "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else repr(value)[:40]
+    return RequestError("bad_value", f"row {row}: column {name!r} holds {what}, not {wanted}", name)
 
 
 def _any_rows(schema: Schema, cells: list[list[Any]]) -> np.ndarray:
     """Of any other model: column by column, as a table in memory is."""
+    _require_flat(schema, cells)
     columns = zip(schema.names, zip(*cells, strict=True), strict=True)
     return _checked(schema, {name: _column(column) for name, column in columns})
 
 
 def _from_arrow(schema: Schema, body: bytes, max_rows: int) -> np.ndarray:
     table = _arrow_table(body)
+    counts = Counter(table.column_names)
     for name in schema.names:
-        if name not in table.column_names:
+        if not counts[name]:
             raise RequestError("missing_column", f"the table has no column {name!r}", name)
+        if counts[name] > 1:
+            raise RequestError("repeated_column", f"column {name!r} stands in the table {counts[name]} times", name)
     if not table.num_rows:
         raise RequestError("bad_rows", "the table has no rows")
     _require_few(table.num_rows, max_rows)
@@ -134,8 +158,10 @@ def _arrow_table(body: bytes) -> Any:
 def _checked(schema: Schema, table: Any) -> np.ndarray:
     try:
         return schema.read(table)
-    except (ValueError, TypeError) as error:
-        raise RequestError("bad_value", str(error)) from error
+    except (ValueError, TypeError, NotImplementedError) as error:
+        said = str(error)  # which begins with the column, where it is about one
+        column = next((name for name in schema.names if said.startswith(f"column {name!r}")), None)
+        raise RequestError("bad_value", said, column) from error
 
 
 def _require_few(n_rows: int, max_rows: int) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import sklar
 from sklar.fitted import FittedModel
-from sklar.scale.serving.bodies import ARROW, JSON
-from sklar.scale.serving.errors import RequestError
+from sklar.scale.serving.errors import ARROW, JSON, RequestError
 
 Object = dict[str, Any]
 
@@ -27,8 +26,8 @@ def specification(fitted: FittedModel, limits: Any) -> Object:
             f"what would wait longer than {limits.max_wait:g} s is refused (503, Retry-After).",
         },
         "paths": {
-            "/predict": _post("Predict from the selected features alone", "Predictions"),
-            "/select": _post("The features that decide each row", "Selections"),
+            "/predict": _post("Predict from the selected features alone", "Predictions", ARROW),
+            "/select": _post("The features that decide each row", "Selections", ARROW),
             "/explain": _post("Each row with its prediction, its features and how sure they are", "Explanations"),
             "/health": {"get": {"summary": "Whether it runs, and which model", "responses": {"200": _json_of({})}}},
         },
@@ -61,10 +60,11 @@ def _error() -> Object:
     return {"type": "object", "properties": {"error": inside}}
 
 
-def _post(summary: str, answer: str) -> Object:
+def _post(summary: str, answer: str, *others: str) -> Object:
+    """An address whose answers are JSON or of other types."""
     refusals = {str(status): _json_of({"$ref": "#/components/schemas/Error"}) for status in _statuses()}
     found = _json_of({"$ref": f"#/components/schemas/{answer}"})
-    found["content"][ARROW] = {}
+    found["content"].update({kind: {} for kind in others})
     body = {"required": True, "content": {JSON: {"schema": {"$ref": "#/components/schemas/Table"}}, ARROW: {}}}
     return {"post": {"summary": summary, "requestBody": body, "responses": {"200": found, **refusals}}}
 

@@ -1,8 +1,10 @@
-"""What a client did wrong, or why it is refused: a status, a type for programs and a message for people."""
+"""What a client did wrong, or why it is not answered: a status, a type for programs and a message for people."""
 
 from __future__ import annotations
 
 from typing import Any
+
+JSON, ARROW = "application/json", "application/vnd.apache.arrow.stream"  # what bodies are
 
 
 class RequestError(ValueError):
@@ -16,9 +18,12 @@ class RequestError(ValueError):
         "body_too_large": 413,
         "too_many_rows": 413,
         "unknown_content_type": 415,
+        "unknown_content_encoding": 415,
         "bad_rows": 422,
         "missing_column": 422,
+        "repeated_column": 422,
         "bad_value": 422,
+        "failed": 500,
         "busy": 503,
     }
 
