@@ -1,7 +1,9 @@
 """Groups of features that stand for each other, from what rows said of every pair.
 
 A group is one where every pair holds: that one feature stands for a second, and that for a third, says nothing of the
-first and the third.
+first and the third. A pair holds where rows lose little were all shown the one, and were all shown the other. Few of
+them may decide one direction: only what these bear out by themselves is told, and a pair of which nothing is told is
+none.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def interchangeable_groups(
     copies: Sequence[Sequence[str]] = (),
     most_lost: float = 1.0,
 ) -> list[Interchangeable]:
-    """The largest groups in which every pair loses at most a share of what a feature is worth.
+    """The largest groups in which every pair loses at most a share of what a feature is worth, with what is told of it.
 
     A copy stands for whatever its original stands for.
 
@@ -53,8 +55,10 @@ def interchangeable_groups(
     >>> interchangeable_groups("abcd", pairs, copies=[["c", "d"]])
     [['a', 'b'], ['a', 'c', 'd']]
     """
-    found = [one for one in replacements if one.most_lost <= most_lost]
-    dear = {frozenset((one.feature, one.by)) for one in replacements if one.most_lost > most_lost}
+    replacements = list(replacements)
+    found = [one for one in replacements if max(one.most_lost, one.borne_out) <= most_lost]
+    clearly = (one for one in replacements if one.most_lost > most_lost or one.is_dear(most_lost))
+    dear = {frozenset((one.feature, one.by)) for one in clearly}
     found += [one for group in copies for one in exact(group)]
     alike = {group[0]: list(group) for group in copies}
     linked: dict[str, set[str]] = defaultdict(set)

@@ -43,6 +43,26 @@ def test_a_worse_copy_costs_what_it_is_worth_less():
     assert one.said == "costs 30 ± 0 % of its worth"
 
 
+def test_what_rows_bear_out_is_two_errors_above_the_cost():
+    one = Replacement(0, 1, 0.1, 0.02, 1.0, 0.1, 0.05, 50)
+    assert one.borne_out == pytest.approx(0.14)
+    assert one._replace(worth_error=0.6).borne_out == np.inf  # nor is it known what to lose
+    assert one._replace(cost=0.0, error=0.0, worth=0.0, worth_error=0.0, n_rows=0).borne_out == 0  # an exact copy
+    assert one.is_dear(0.05)
+    assert not one.is_dear(0.07)
+
+
+def test_few_rows_of_a_direction_bear_nothing_out():
+    """Forty rows, whose losses vary most, are shown the first; the others the second, for which the first would do."""
+    rows = rows_of([0, 1], [1, 1], alike=[[0, 1]])
+    few = np.arange(N) < 40
+    rows.masks[few] = [True, False]
+    unsure = rows._replace(losses=lambda shown: rows.losses(shown) + 9 * NOISE * (few & ~shown[:, 0]))
+    found = {(one.feature, one.by): one for one in replacements(unsure, [(0, 1)])}
+    assert found[1, 0].borne_out < 0.2
+    assert found[0, 1].borne_out > 1
+
+
 def test_features_that_are_shown_together_never_hold():
     assert replacements(rows_of([1, 1], [1, 1], alike=[[0, 1]]), [(0, 1)]) == []
 
@@ -93,3 +113,5 @@ def test_several_models_must_agree_and_the_dearest_counts():
     cheap, dear = (Replacement(0, 1, lost, 0.0, 1.0, 0.0, lost, 50) for lost in (0.1, 0.2))
     alone, back = Replacement(0, 2, 0.0, 0.0, 1.0, 0.0, 0.0, 50), dear._replace(feature=1, by=0)
     assert agreed([[cheap, alone], [dear, back]]) == (dear, back)
+    unsure = cheap._replace(error=0.5)  # what the rows of one model do not bear out, none says
+    assert agreed([[unsure], [dear]]) == (unsure._replace(most_lost=0.2),)

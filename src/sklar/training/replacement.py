@@ -39,6 +39,23 @@ class Replacement(NamedTuple):
     n_rows: int
 
     @property
+    def borne_out(self) -> float:
+        """The least share of the worth that its own rows put the cost below, by `ERRORS` standard errors.
+
+        Infinity where the worth is not as clearly above 0. `most_lost` is of more rows: those that are shown `by`
+        anyway lose nothing, and among many of them a few that lose all hardly count.
+        """
+        if self.n_rows == 0:  # an exact copy
+            return 0.0
+        if self.worth <= ERRORS * self.worth_error:
+            return np.inf
+        return (self.cost + ERRORS * self.error) / self.worth
+
+    def is_dear(self, share: float) -> bool:
+        """Whether the cost is clearly above a share of the worth."""
+        return self.cost - ERRORS * self.error > share * self.worth
+
+    @property
     def said(self) -> str:
         """The cost in words, as a share of the worth; no row need judge an exact copy."""
         if self.n_rows == 0:
@@ -103,7 +120,7 @@ def _of_pair(rows: Rows, loss: np.ndarray, pair: Pair) -> list[Replacement]:
             return []
         if where.sum() >= LEAST_ROWS:
             found.append(_judged(rows, where, (feature, by), other - loss, neither - loss, most))
-    dear = any(one.cost - ERRORS * one.error > MOST_OF_ONE * one.worth for one in found)
+    dear = any(one.is_dear(MOST_OF_ONE) for one in found)
     return [] if dear else [one for one in found if one.worth > 0]
 
 
@@ -159,7 +176,7 @@ def _most_lost(rows: Rows, where: np.ndarray, cost: np.ndarray, worth: np.ndarra
 
 
 def agreed(members: Sequence[Sequence[Replacement]]) -> tuple[Replacement, ...]:
-    """The replacements of pairs that all of several models bear out, each as that model says that finds it dearest.
+    """The replacements of pairs that all of several models bear out, each as the model says whose rows do so least.
 
     Models may show different ones of a pair, and then judge different directions.
     """
@@ -168,7 +185,8 @@ def agreed(members: Sequence[Sequence[Replacement]]) -> tuple[Replacement, ...]:
     dearest: dict[tuple[Any, Any], Replacement] = {}
     for one in (one for member in members for one in member if frozenset((one.feature, one.by)) in common):
         known = dearest.setdefault((one.feature, one.by), one)
-        dearest[one.feature, one.by] = max(known, one, key=lambda each: each.most_lost)
+        least = max(known, one, key=lambda each: each.borne_out)
+        dearest[one.feature, one.by] = least._replace(most_lost=max(known.most_lost, one.most_lost))
     return tuple(dearest.values())
 
 
