@@ -43,3 +43,12 @@ def test_the_error_is_of_the_paired_difference():
     choice = choose_penalty(PENALTIES, losses(0.0, 0.05, 0.05), np.array([5, 3, 1]))
     assert choice.member == 0
     assert max(choice.path["error"]) < 1e-10
+
+
+def test_records_are_the_table_row_by_row():
+    choice = choose_penalty(PENALTIES, losses(0.0, 0.0, 1.0), np.array([5, 3, 1]))
+    records = choice.records()
+    assert [one["chosen"] for one in records] == [False, True, False]
+    assert {one["part"] for one in records} == {"penalty"}
+    for name, column in choice.path.items():
+        assert [one[name] for one in records] == column

@@ -145,8 +145,10 @@ class CopulaSelectorClassifier(ClassifierTask, CopulaSelector):
     classes_ : the labels, in the order of `predict_proba`'s columns
     penalty_ : the penalty that was used
     path_ : what each penalty gives on held-out rows, as columns penalty, mean_features (per row), loss, error (of its
-        difference to the best), score (accuracy, R^2) and score_error; empty for a given penalty
-    history_ : one record an epoch (joint) or a part of the training (honest)
+        difference to the best), score (accuracy, R^2) and score_error; empty for a given penalty. With
+        objective="honest" it is of the selector that answers at other penalties; `history_` has that of the fit itself
+    history_ : one record an epoch (joint) or a part of the training (honest). Those of part "penalty" say, with the
+        columns of `path_`, what the fit's own selector gave held-out rows when they chose its penalty
     union_ : the columns that the model reads; the others were screened away, or say exactly what one of these says, and
         are never selected
     encoding_ : how columns became inputs: `categories`, `missing`, `scaling` (see `sklar.table.encoding`)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,17 @@ class PathChoice(NamedTuple):
     member: int
     penalty: float
     path: PenaltyPath
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows of the table, for the history of a fit, the chosen one marked.
+
+        Examples
+        --------
+        >>> PathChoice(0, 0.01, {"penalty": [0.01, 0.1], "loss": [0.5, 0.6]}).records()[0]
+        {'part': 'penalty', 'penalty': 0.01, 'loss': 0.5, 'chosen': True}
+        """
+        rows = (dict(zip(self.path, row, strict=True)) for row in zip(*self.path.values(), strict=True))
+        return [{"part": "penalty", **row, "chosen": i == self.member} for i, row in enumerate(rows)]
 
 
 class PathRows(NamedTuple):

@@ -12,6 +12,27 @@ def test_every_trial_is_a_line_and_what_was_chosen_is_marked(priced):
     assert sum(one["how"].startswith("numbers also in 8 intervals") for one in found) == 1
 
 
+def test_the_prices_are_those_that_the_fit_chose_from(priced):
+    model, _, _ = priced
+    prices = [one for one in choices(model.history_) if one["what"] == "price"]
+    (chosen,) = (one for one in prices if one["chosen"])
+    assert chosen["how"] == f"{model.penalty_:.2g} a feature"
+    assert min(one["above"] for one in prices) == 0
+    assert chosen["above"] <= chosen["error"]
+    within = [one for one in prices if one["above"] <= one["error"]]
+    assert chosen["features"] == min(one["features"] for one in within)
+
+
+def test_the_page_tells_the_rule_where_its_numbers_are(priced, tmp_path):
+    """The table of prices is of a second selector, whose losses chose nothing."""
+    model, X, y = priced
+    page = model.report(X, y, tmp_path / "page.html", audit=False).read_text(encoding="utf-8")
+    path, tried = page.split('id="path"')[1].split('id="choices"')
+    assert "one standard error of the best" in " ".join(tried.split())
+    assert "It did not choose the price" in path
+    assert "of the best" not in path
+
+
 def test_the_page_has_them_where_there_are_any(priced, ranked, tmp_path):
     for (model, X, y), has in ((priced, True), (ranked, False)):
         page = model.report(X, y, tmp_path / "page.html", audit=False).read_text()

@@ -1,5 +1,6 @@
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from sklar.report.plots import plot_path
@@ -16,6 +17,18 @@ def test_the_chosen_penalty_is_ringed():
     assert [text.get_text() for text in ax.texts] == ["0.01", "0.1", "1"]
     assert "chosen penalty 0.1" in ax.get_title("left")
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("features per row", "held-out score")
+
+
+def test_the_ring_is_of_the_fit_itself_not_of_what_answers_at_other_prices():
+    from sklar import CopulaSelectorRegressor
+
+    X, value = toy_rows(100)
+    model = quick(CopulaSelectorRegressor, objective="honest", penalty="auto", n_models=2).fit(X, value)
+    own = [one for one in model.history_ if one["part"] == "penalty" and one["chosen"]]
+    ax = plot_path(model)
+    expected = (np.mean([one[key] for one in own]) for key in ("mean_features", "score"))
+    np.testing.assert_allclose(ax.lines[-1].get_xydata()[0], list(expected))
+    assert "(ringed, when it was chosen)" in ax.get_title("left")
 
 
 def test_numbers_of_points_that_lie_together_do_not_overlap():

@@ -160,5 +160,8 @@ def test_an_estimators_parameters_are_trained(n_models, plain):
     assert {record["strength"] for record in trained.history if record["part"] == "strength"} == {1.0, 0.1}
     low, high = min(trained.path["penalty"]), max(trained.path["penalty"])
     assert low * (1 - 1e-6) <= trained.penalty <= high * (1 + 1e-6)
+    prices = [record for record in trained.history if record["part"] == "penalty"]
+    assert len({record["penalty"] for record in prices if record.get("model", 0) == 0}) == 4
+    assert np.mean([record["penalty"] for record in prices if record["chosen"]]) == pytest.approx(trained.penalty)
     again = train_honest({**PARAMS, "n_models": n_models}, data, Task(2), None, 3)
     assert trained.history == again.history

@@ -16,8 +16,10 @@ LABEL_WIDTH = 0.08  # of a number, as a share of the picture's width
 
 
 def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
-    """Draw the held-out score against features per row along the path of penalties, with the one chosen ringed.
+    """Draw the held-out score against features per row along the path of penalties, and a ring for the one chosen.
 
+    The curve is of what answers at other penalties. The ring is the fit's own: what it gave the same held-out rows when
+    they chose its penalty (before it learned on from all rows and made its last decisions).
     Where the target has no score (counts, times, labels), or the path none, it is the held-out loss. Numbers are the
     penalties. A ranker's are losses of the rows of `fit` judged out of fold, against k.
 
@@ -37,6 +39,7 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     """
     fitted = estimator if isinstance(estimator, FittedModel) else getattr(estimator, "fitted_", None)
     path, penalty = (estimator.path_, estimator.penalty_) if fitted is None else (fitted.path, fitted.penalty)
+    own = [] if fitted is None else [one for one in fitted.history if one.get("part") == "penalty" and one.get("chosen")]
     if "loss" not in path:
         raise ValueError("there is no path: the penalty was given, or no rows were held out to choose it")
     ax = axes_or_new(ax, 6, 3.8)
@@ -50,13 +53,22 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     for i in _apart(sizes, chosen):
         place = (sizes[i], values[i] + errors[i])
         ax.annotate(labels[i], place, (0, 7), textcoords="offset points", ha="center", color=MUTED, fontsize=8)
-    ax.plot(sizes[chosen], values[chosen], "o", markersize=13, markerfacecolor="none", color=ACCENT, markeredgewidth=2)
+    ringed = _own_point(own, "score" if "score" in path else "loss") if own else (sizes[chosen], values[chosen])
+    ax.plot(*ringed, "o", markersize=13, markerfacecolor="none", color=ACCENT, markeredgewidth=2)
     ax.margins(x=0.08, y=0.2)
     ax.set_xlabel("features per row")
     ax.set_ylabel(name)
-    title(ax, "fitted k ringed" if "k" in path else f"chosen penalty {penalty:.2g} (ringed); numbers are penalties")
+    when = ", when it was chosen" if own else ""
+    told = f"chosen penalty {penalty:.2g} (ringed{when}); numbers are penalties"
+    title(ax, "fitted k ringed" if "k" in path else told)
     quiet(ax)
     return ax
+
+
+def _own_point(chosen: list[dict[str, Any]], what: str) -> tuple[float, float]:
+    """Features per row and what is drawn against them, from what several models chose: the means."""
+    size, value = (float(np.mean([one[key] for one in chosen])) for key in ("mean_features", what))
+    return size, value
 
 
 def _apart(sizes: np.ndarray, first: int) -> list[int]:

@@ -137,8 +137,10 @@ def fit_honest(
         candidates, which = choose_strengths(begun.selector, screened.predictors, grid, settings, run)
         selector, predictors = joined(candidates, which)
         screened = replace(screened, predictors=predictors)
-        choices = [candidates[i].held_out[p].choice if candidates[i].held_out else None for p, i in enumerate(which)]
-        shows = [_shows(candidates[i].held_out[p : p + 1], settings) for p, i in enumerate(which)]
+        asked = grid.shape[1] > 1  # else the penalty was given
+        held_out = [candidates[i].held_out for i in which]
+        choices = [rows[p].choice if rows and asked else None for p, rows in enumerate(held_out)]
+        shows = [_shows(rows[p : p + 1], settings) for p, rows in enumerate(held_out)]
         tried = [[c.record([p], c is candidates[i]) for c in candidates if c.held_out] for p, i in enumerate(which)]
         elsewhere = asked_elsewhere(selector, grid, settings)
         start = Start.of(candidates, grid, settings) if elsewhere and settings.selector.k is None else None
@@ -158,8 +160,8 @@ def fit_honest(
             decisions = decide(selector, predictors, log_penalty, settings.decisions, sufficiency, shows)
             row_part, decisions = learn_row_part(selector, predictors, log_penalty, decisions, settings.decisions)
         at_end = _records("final", selector, predictors, log_penalty, decisions)
-        history = [[*tried[p], after_path[p], at_end[p]] for p in range(len(grid))]
-        choices = [None if grid.shape[1] == 1 else choice for choice in choices]
+        prices = [choice.records() if choice and settings.one_set is None else [] for choice in choices]
+        history = [[*tried[p], *prices[p], after_path[p], at_end[p]] for p in range(len(grid))]
         paths = [choice.path if choice else {} for choice in choices]
         fit = HonestFit(screened, selector, decisions, log_penalty, choices, history, shows, paths, row_part=row_part)
         if start is not None:
