@@ -12,9 +12,10 @@ for values, in percent. Splits are those of `real_tables.py`. `sklar` gets the t
 train until a sixth of the rows stops them. Rows that are there already are not measured again.
 
 The same fits are asked with prices, which they hear of only then: each feature costs 1 to 5, drawn once a split, and
-every row may spend a budget. All three ask for the best feature that the budget still allows; GDFS does not know
-prices. And they are stopped: `sklar` and DIME where a class is probable enough (`confidence`), DIME also where no
-feature is worth a price, which its authors found best; GDFS has no rule. Nobody asks for more than it was fitted for.
+every row may spend a budget. All ask for the best feature that the budget still allows; GDFS does not know prices, and
+DIME is fitted with them too, as its authors do (`dime-priced`). And they are stopped: `sklar` and DIME where a class is
+probable enough (`confidence`), DIME also where no feature is worth a price, which its authors found best; GDFS has no
+rule. Nobody asks for more than it was fitted for.
 """
 
 from __future__ import annotations
@@ -47,12 +48,14 @@ METHODS: dict[str, dict[str, Any]] = {
     "sklar": {},
     "gdfs": {"policy_hidden": 128, "predictor_hidden": 128},
     "dime": {"hidden": 128},
+    "dime-priced": {"hidden": 128},
 }
 LABELS = {"sklar": '`sklar`, `chooses_from="shown"`', "gdfs": "GDFS", "dime": "DIME"}
 QUICK: dict[str, dict[str, Any]] = {
     "sklar": {"max_epochs": 2},
     "gdfs": {"iterations": 20, "warmup": 5},
     "dime": {"iterations": 20, "warmup": 5},
+    "dime-priced": {"iterations": 20, "warmup": 5},
 }
 
 
@@ -64,9 +67,11 @@ def measure(table: str, number: int, method: str, quick: bool) -> list[dict[str,
     predict, asker = fit(split, method, k, {**METHODS[method], **(QUICK[method] if quick else {})})
     seconds = round(time.perf_counter() - start, 1)
     plan = dict(zip(KEY, (table, number, method), strict=True)) | {"fitted_for": k, "seconds": seconds}
+    if method == "dime-priced":
+        return [plan | row for row in with_prices(split, asker, k)]
     places = sorted({*(j for j in PLACES if j < k), k})
     rows = [{"k": j, "score": round(100 * score(split, predict(j)), 2)} for j in places]
-    return [{**plan, **row} for row in [*rows, *with_prices(split, asker, k), *stopped(split, asker, k, method)]]
+    return [plan | row for row in [*rows, *with_prices(split, asker, k), *stopped(split, asker, k, method)]]
 
 
 def fit_sklar(split: Split, method: str, k: int, parameters: dict[str, Any]) -> Any:
@@ -80,10 +85,14 @@ def fit_sklar(split: Split, method: str, k: int, parameters: dict[str, Any]) -> 
 
 def fit_baseline(split: Split, method: str, k: int, parameters: dict[str, Any]) -> Any:
     """The same of a baseline."""
-    model = REGISTRY[method](k=k, task=split.task, random_state=split.number, **parameters)
+    name, _, priced = method.partition("-")
+    costs = {"costs": prices_of(split)} if priced else {}
+    model = REGISTRY[name](k=k, task=split.task, random_state=split.number, **costs, **parameters)
     model.fit(split.numbers[split.train], split.y_train)
+    if priced:
+        model.set_params(costs=None)  # an asker divides by prices itself
     rows = split.numbers[split.test]
-    asker = Asker.of_baseline(model, rows, knows_prices=method == "dime")
+    asker = Asker.of_baseline(model, rows, knows_prices=name == "dime")
     return lambda j: model.predict_masked(rows, np.asarray(model.select(rows, k=j))), asker
 
 
@@ -159,7 +168,7 @@ def _leads(rows: list[dict[str, Any]], rival: str, k: int) -> list[float]:
 
 
 def prices_table(rows: list[dict[str, Any]]) -> str:
-    """Markdown: what each budget buys, ours / GDFS / DIME."""
+    """Markdown: what each budget buys, ours / GDFS / DIME / DIME fitted with the prices."""
     lines = ["| table |" + "".join(f" budget {b} |" for b in BUDGETS), "|---" * (1 + len(BUDGETS)) + "|"]
     for name in _names(rows):
         cells = [[_values(rows, name, method, "budget", b) for method in METHODS] for b in BUDGETS]

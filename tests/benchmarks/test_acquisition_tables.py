@@ -79,12 +79,12 @@ def test_a_row_for_every_rule_and_three_tables(scripts, monkeypatch):
     rows = [row for method in tables.METHODS for row in tables.measure("breast-cancer", 0, method, True)]
     by = {what: sum(what in row for row in rows) for what in ("k", "budget", "confidence", "worth")}
     n = len(tables.CONFIDENCES)
-    assert by == {"k": 3 * len(tables.PLACES), "budget": 9, "confidence": 2 * n, "worth": len(tables.WORTHS)}
+    assert by == {"k": 3 * len(tables.PLACES), "budget": 12, "confidence": 2 * n, "worth": len(tables.WORTHS)}
     assert all(0 <= row["score"] <= 100 for row in rows)
     assert all(row["features"] <= 10 for row in rows if "features" in row)
     assert tables.table(rows).splitlines()[2].startswith("| breast-cancer | 1 | `sklar`")
     prices, stopping = tables.prices_table(rows), tables.stopping_table(rows)
-    assert prices.splitlines()[-1].count(" / ") == 2 * len(tables.BUDGETS)
+    assert prices.splitlines()[-1].count(" / ") == 3 * len(tables.BUDGETS)
     assert stopping.splitlines()[-1].count("(") == 2 * len(tables.SHOWN_CONFIDENCES)
 
 
