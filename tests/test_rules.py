@@ -86,3 +86,20 @@ def test_where_no_feature_is_in_most_rows_the_most_frequent_are_named(rows):
     (rule,) = rules(Switch(lambda x: chance[: len(x)]), rows)
     assert rule.features == ("a",)
     assert rule.agreement == pytest.approx(chance[:, 0].mean())
+
+
+def test_columns_that_the_model_does_not_read_change_nothing(rows):
+    """Also of a sparse table, which may have very many of them."""
+    from scipy.sparse import csr_array
+
+    alone = rules(
+        Switch(lambda x: np.column_stack([x[:, 1] > 0.3, x[:, 1] <= 0.3]), (None,) * 2, ("a", "c")), rows[:, 1:]
+    )
+    wide = np.column_stack([np.zeros(500), rows[:, 1], np.zeros(500), rows[:, 2]])
+    model = Switch(lambda x: np.zeros((500, 4)), (None,) * 4, ("x", "a", "y", "c"))
+    model.schema.columns = np.array([3, 1])
+    for table in (wide, csr_array(wide)):
+        model.masks_of = lambda x: np.insert(
+            np.column_stack([wide[:, 3] > 0.3, wide[:, 3] <= 0.3]), [0, 1], False, axis=1
+        )
+        assert {str(rule) for rule in rules(model, table)} == {str(rule) for rule in alone}

@@ -84,21 +84,23 @@ def rules(fitted: FittedModel, rows: Any, max_depth: int = 3) -> Rules:
     """
     if max_depth < 1:
         raise ValueError(f"max_depth must be at least 1; got {max_depth}")
-    rows = dense(rows[np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], MOST_ROWS)).round().astype(int)])
-    masks = dense(fitted.masks(rows)).astype(float)
-    questions = [question for j in fitted.schema.columns for question in _questions(fitted, rows[:, j], j)]
+    rows = rows[np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], MOST_ROWS)).round().astype(int)]
+    asked, read = fitted.schema.columns, np.sort(fitted.schema.columns)  # others are never selected
+    masks, names = dense(fitted.masks(rows), read).astype(float), [fitted.schema.names[j] for j in read]
+    columns = zip(asked, dense(rows, asked).T, strict=True)
+    questions = [question for j, values in columns for question in _questions(fitted, values, j)]
     varies = np.flatnonzero(masks.std(axis=0) > 0)
     if not len(varies) or not questions:
-        return Rules([_rule(fitted, masks, ())])
+        return Rules([_rule(names, masks, ())])
     tree = DecisionTreeRegressor(
         max_depth=max_depth,
-        min_samples_leaf=max(5, int(LEAST_SHARE * len(rows))) if len(rows) >= 10 else 1,
+        min_samples_leaf=max(5, int(LEAST_SHARE * len(masks))) if len(masks) >= 10 else 1,
         min_impurity_decrease=LEAST_GAIN * float(masks[:, varies].var(axis=0).mean()),
         random_state=0,
     )
     inputs = np.column_stack([question.values for question in questions])
     leaves = tree.fit(inputs, masks[:, varies]).apply(inputs)
-    found = [_rule(fitted, masks, conditions, leaves == leaf) for leaf, conditions in _leaves(tree, questions)]
+    found = [_rule(names, masks, conditions, leaves == leaf) for leaf, conditions in _leaves(tree, questions)]
     return Rules(sorted(found, key=lambda rule: -rule.share))
 
 
@@ -138,15 +140,13 @@ def _leaves(tree: DecisionTreeRegressor, questions: list[_Question]) -> list[tup
     return found
 
 
-def _rule(
-    fitted: FittedModel, masks: np.ndarray, conditions: tuple[str, ...], inside: np.ndarray | None = None
-) -> Rule:
-    """What rows `inside` get most often of masks (n, d)."""
+def _rule(names: list[str], masks: np.ndarray, conditions: tuple[str, ...], inside: np.ndarray | None = None) -> Rule:
+    """What rows `inside` get most often of masks (n, c) of features with these names."""
     own = masks if inside is None else masks[inside]
     shares = own.mean(axis=0)
     order = np.argsort(-shares, kind="stable")
     most = np.isin(np.arange(len(shares)), order[: round(float(shares.sum()))])
     both, either = own[:, most].sum(axis=1), np.maximum(own, most).sum(axis=1)
-    names = [fitted.schema.names[j] for j in order if most[j]]
+    features = tuple(names[j] for j in order if most[j])
     agreement = float(np.where(either > 0, both / np.maximum(either, 1), 1.0).mean())
-    return Rule(conditions, tuple(names), len(own) / len(masks), agreement)
+    return Rule(conditions, features, len(own) / len(masks), agreement)

@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 from sklar import CopulaRankerRegressor, CopulaSelectorClassifier
 from sklar.report.explorer import facts as module
 from sklar.report.explorer.facts import collect
-from sklar.report.explorer.levels import LARGEST, SELECTED, SURELY
+from sklar.report.explorer.levels import LARGEST, SELECTED, SURELY, asked_at
 from tests.helpers import quick, toy_rows
 from tests.report.explorer.conftest import NASTY
 
@@ -81,6 +81,34 @@ def test_numbers_are_of_all_rows(told, classified):
             assert share == pytest.approx(100 * masks[(y == group).to_numpy(), j].mean(), abs=0.05)
 
 
+def test_rules_and_sure_choices_are_of_all_rows(told, priced):
+    """Not of the rows that the table shows: then the page said other rules than `rules(X)`."""
+    model, X, y = priced
+    for facts, rows in ((told, 130), (collect(model.fitted_, X, y, max_rows=9, audit=None), 150)):
+        assert facts["n_rows"] == facts["n_ruled"] == facts["n_sure"] == rows
+    for level, (price, _) in zip(facts["levels"], asked_at(model.fitted_), strict=True):
+        masks = np.asarray(model.select(X, penalty=price))
+        sure = np.asarray(model.selection_proba(X, penalty=price)) >= 0.8
+        assert level["sure"] == pytest.approx((masks & sure).sum() / max(1, masks.sum()))
+        assert level["rules"] == model.rules(X, penalty=price).to_list()
+
+
+def test_of_very_many_rows_some_are_asked_and_the_page_says_so(ranked, monkeypatch, tmp_path):
+    model, X, y = ranked
+    for name in ("rules.MOST_ROWS", "report.explorer.facts.MOST_RULED", "report.explorer.levels.MOST_DRAWN"):
+        monkeypatch.setattr(f"sklar.{name}", 20)
+    monkeypatch.setattr("sklar.report.explorer.levels.ROWS_AT_ONCE", 7)
+    some = X[np.linspace(0, 59, 20).round().astype(int)]
+    facts = collect(model.fitted_, X, y, max_rows=9, audit=None)
+    assert facts["n_ruled"] == facts["n_sure"] == 20
+    masks, sure = np.asarray(model.select(some)), np.asarray(model.selection_proba(some)) >= 0.8
+    assert chosen(facts)["sure"] == pytest.approx((masks & sure).sum() / masks.sum())
+    assert chosen(facts)["rules"] == model.rules(X).to_list()
+    page = model.report(X, y, tmp_path / "r.html", audit=False).read_text(encoding="utf-8")
+    assert "Rules are of 20 of the 60 rows, evenly spread" in page
+    assert "The share of sure choices is of 20 of the 60 rows, evenly spread" in page
+
+
 def test_a_features_column_is_its_place_in_the_table(told):
     for j, feature in enumerate(told["features"]):
         if feature["column"] >= 0:
@@ -130,6 +158,13 @@ def test_a_ranker_of_values(ranked):
         assert level["score"] == pytest.approx(100 * r2_score(y, model.predict(X, k=k)))
     assert chosen(told)["proba"] is told["path"] is None
     assert np.bincount(told["rows"]["group"]).tolist() == [20, 20, 20]  # thirds
+
+
+def test_rows_of_which_none_has_a_value_have_no_column(ranked):
+    model, X, y = ranked
+    told = collect(model.fitted_, np.full_like(X, np.nan), y, max_rows=9, audit=None)
+    assert told["columns"] == []
+    assert chosen(told)["sure"] == chosen(told)["sizes"]["mean"] == 0
 
 
 def test_a_class_that_the_model_never_saw_has_its_group(classified):

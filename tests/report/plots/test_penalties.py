@@ -1,3 +1,4 @@
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -22,13 +23,24 @@ def test_the_chosen_penalty_is_ringed():
 def test_the_ring_is_of_the_fit_itself_not_of_what_answers_at_other_prices():
     from sklar import CopulaSelectorRegressor
 
-    X, value = toy_rows(100)
-    model = quick(CopulaSelectorRegressor, objective="honest", penalty="auto", n_models=2).fit(X, value)
-    own = [one for one in model.history_ if one["part"] == "penalty" and one["chosen"]]
-    ax = plot_path(model)
-    expected = (np.mean([one[key] for one in own]) for key in ("mean_features", "score"))
-    np.testing.assert_allclose(ax.lines[-1].get_xydata()[0], list(expected))
+    X, value = toy_rows(60)
+    fitted = quick(CopulaSelectorRegressor, objective="honest", penalty="auto").fit(X, value).fitted_
+    one = {
+        "part": "penalty",
+        "penalty": fitted.penalty,
+        "mean_features": 2.0,
+        "loss": 0.3,
+        "score": 0.5,
+        "chosen": True,
+    }
+    other = {**one, "mean_features": 3.0, "score": 0.7, "model": 1}
+    ax = plot_path(replace(fitted, history=[one, {**one, "mean_features": 9.0, "chosen": False}, other]))
+    np.testing.assert_allclose(ax.lines[-1].get_xydata()[0], [2.5, 0.6])
     assert "(ringed, when it was chosen)" in ax.get_title("left")
+    one.pop("score")
+    ax = plot_path(replace(fitted, history=[one]))
+    assert ax.lines[-1].get_xdata()[0] in fitted.path["mean_features"]
+    assert "(ringed)" in ax.get_title("left")
 
 
 def test_numbers_of_points_that_lie_together_do_not_overlap():

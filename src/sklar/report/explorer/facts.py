@@ -10,9 +10,10 @@ from sklar.audit import AuditReport
 from sklar.explain import LINKED, SURE
 from sklar.fitted import FittedModel
 from sklar.report.explorer.choices import choices
-from sklar.report.explorer.levels import Level, asked_at, level_facts, levels_of
+from sklar.report.explorer.levels import Level, asked_at, level_facts, levels_of, rows_asked
 from sklar.report.explorer.tables import cells, four_digits, spread_rows
 from sklar.report.ordering import linked_order, strongest
+from sklar.rules import MOST_ROWS as MOST_RULED
 from sklar.table.adapter import adapt
 from sklar.table.cells import show_value
 from sklar.table.sparse import dense
@@ -28,7 +29,10 @@ ROW_AT_PRICE, CELL_AT_PRICE = 20, 3
 
 
 def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditReport | None) -> dict[str, Any]:
-    """Everything that the page shows, as JSON can hold it. Numbers are of all rows, the table of at most `max_rows`."""
+    """Everything that the page shows, as JSON can hold it. Numbers are of all rows, the table of at most `max_rows`.
+
+    Rules, and the share of sure choices, are of some of very many.
+    """
     names, classes, everything = list(fitted.schema.names), fitted.target.classes, fitted.read(X)
     target = _as_classes(np.asarray(y), classes)
     _require_one_target(target, fitted.predictions(everything))
@@ -45,6 +49,8 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
         "model": _model(fitted),
         "score": {"name": "R²" if classes is None else "accuracy", "guess": _guess(target, classes)},
         "n_rows": len(target),
+        "n_ruled": min(len(target), MOST_RULED),
+        "n_sure": rows_asked(fitted, len(target)),
         "groups": groups,
         "group_title": "range of the target" if classes is None else "class",
         "features": _features(names, shown),

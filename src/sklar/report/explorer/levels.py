@@ -11,12 +11,14 @@ import numpy as np
 from sklar.effects import effects
 from sklar.explain import PLACES_LEVEL, SURE, selection_shares
 from sklar.fitted import FittedModel
-from sklar.report.explorer.tables import four_digits
-from sklar.rules import rules
+from sklar.report.explorer.tables import four_digits, spread_rows
+from sklar.rules import Rules, rules
 from sklar.table.sparse import dense
 
 MOST_LEVELS = 8
 MOST_GROUPS = 12  # classes with a column of their own in the table of features
+MOST_DRAWN = 2000  # rows of a ranker, whose gates are drawn some hundred times
+ROWS_AT_ONCE = 1000  # whose certainty is asked: there may be many columns
 SELECTED, SURELY = 1, 2  # bits of a cell's state
 LARGEST = 2**15 - 1  # a packed effect, which is a share of the level's largest
 
@@ -33,6 +35,8 @@ class Level:
     shown_rows: np.ndarray
     certainty: np.ndarray  # of the rows shown, (m, d): P(selected), or the share of models where there are several
     effects: np.ndarray  # of the rows shown, (m, d)
+    sure: float  # share of what all rows select, as far as `rows_asked` goes
+    rules: Rules  # of all rows
 
     @property
     def shown_masks(self) -> np.ndarray:
@@ -61,20 +65,40 @@ def asked_at(fitted: FittedModel) -> list[tuple[float, FittedModel]]:
 
 def levels_of(fitted: FittedModel, rows: Any, shown_rows: np.ndarray) -> list[Level]:
     """The model at every price, on rows that were read."""
-    some, asked = rows[shown_rows], asked_at(fitted)
-    return [
-        Level(
+    some = rows[shown_rows]
+
+    def at(value: float, model: FittedModel) -> Level:
+        masks = dense(model.masks(rows))
+        return Level(
             fitted=model,
             value=value,
             chosen=model is fitted,
-            masks=dense(model.masks(rows)),
+            masks=masks,
             predictions=model.predictions(rows),
             shown_rows=shown_rows,
             certainty=certainty(model, some),
             effects=signed_effects(model, some),
+            sure=sure_share(model, rows, masks),
+            rules=rules(model, rows),
         )
-        for value, model in asked
-    ]
+
+    return [at(value, model) for value, model in asked_at(fitted)]
+
+
+def sure_share(fitted: FittedModel, rows: Any, masks: np.ndarray) -> float:
+    """The share of what rows select by masks (n, d) that is surely in; of at most so many rows as `rows_asked` says."""
+    asked = spread_rows(rows.shape[0], rows_asked(fitted, rows.shape[0]))
+    selected = sure = 0
+    for part in np.array_split(asked, -(-len(asked) // ROWS_AT_ONCE) or 1):
+        own = masks[part]
+        selected += int(own.sum())
+        sure += int((own & (certainty(fitted, rows[part]) >= SURE)).sum())
+    return sure / max(1, selected)
+
+
+def rows_asked(fitted: FittedModel, n: int) -> int:
+    """How many of n rows are asked how sure their choices are: all, but for a ranker whose gates are drawn."""
+    return n if fitted.k is None or fitted.n_models > 1 else min(n, MOST_DRAWN)
 
 
 def certainty(fitted: FittedModel, rows: Any) -> np.ndarray:
@@ -95,7 +119,7 @@ def level_facts(
     """What the page needs to know about a level; `shown` are the features of the table's columns."""
     fitted, masks = level.fitted, level.shown_masks
     selected = masks[:, shown]
-    largest = float(np.abs(level.effects[:, shown]).max()) or 1.0
+    largest = float(np.abs(level.effects[:, shown]).max(initial=0)) or 1.0
     packed = np.round(level.effects[:, shown][selected] / largest * LARGEST).astype("<i2")
     classes = fitted.target.classes
     said = level.predictions[level.shown_rows]
@@ -103,7 +127,7 @@ def level_facts(
         "value": four_digits(level.value),
         "score": score_of(target, level.predictions, classes),
         "sizes": sizes_of(level.masks),
-        "sure": float((level.state == SELECTED + SURELY).sum() / max(1, masks.sum())),
+        "sure": level.sure,
         "features": _shares(level.masks, codes, n_groups),
         "state": _packed(_four_a_byte(level.state[:, shown])),
         "certainty": _packed(np.round(100 * level.certainty[:, shown])) if fitted.n_models > 1 else None,
@@ -113,7 +137,7 @@ def level_facts(
         "proba": _proba(fitted, rows),
         "order": _order(fitted, rows, shown, selected),
         "places": None if fitted.k is None or fitted.n_models == 1 else fitted.places(rows, PLACES_LEVEL).tolist(),
-        "rules": rules(fitted, rows).to_list(),
+        "rules": level.rules.to_list(),
     }
 
 

@@ -39,7 +39,6 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     """
     fitted = estimator if isinstance(estimator, FittedModel) else getattr(estimator, "fitted_", None)
     path, penalty = (estimator.path_, estimator.penalty_) if fitted is None else (fitted.path, fitted.penalty)
-    own = [] if fitted is None else [one for one in fitted.history if one.get("part") == "penalty" and one.get("chosen")]
     if "loss" not in path:
         raise ValueError("there is no path: the penalty was given, or no rows were held out to choose it")
     ax = axes_or_new(ax, 6, 3.8)
@@ -53,21 +52,28 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     for i in _apart(sizes, chosen):
         place = (sizes[i], values[i] + errors[i])
         ax.annotate(labels[i], place, (0, 7), textcoords="offset points", ha="center", color=MUTED, fontsize=8)
-    ringed = _own_point(own, "score" if "score" in path else "loss") if own else (sizes[chosen], values[chosen])
+    own = None if fitted is None else _own_point(fitted.history, "score" if "score" in path else "loss")
+    ringed = (sizes[chosen], values[chosen]) if own is None else own
     ax.plot(*ringed, "o", markersize=13, markerfacecolor="none", color=ACCENT, markeredgewidth=2)
     ax.margins(x=0.08, y=0.2)
     ax.set_xlabel("features per row")
     ax.set_ylabel(name)
-    when = ", when it was chosen" if own else ""
+    when = "" if own is None else ", when it was chosen"
     told = f"chosen penalty {penalty:.2g} (ringed{when}); numbers are penalties"
     title(ax, "fitted k ringed" if "k" in path else told)
     quiet(ax)
     return ax
 
 
-def _own_point(chosen: list[dict[str, Any]], what: str) -> tuple[float, float]:
-    """Features per row and what is drawn against them, from what several models chose: the means."""
-    size, value = (float(np.mean([one[key] for one in chosen])) for key in ("mean_features", what))
+def _own_point(history: list[dict[str, Any]], what: str) -> tuple[float, float] | None:
+    """Features per row, and what is drawn against them, where each model's penalty was chosen: the means.
+
+    None where that was not measured.
+    """
+    own = [one for one in history if one.get("part") == "penalty" and one.get("chosen") and what in one]
+    if not own:
+        return None
+    size, value = (float(np.mean([one[key] for one in own])) for key in ("mean_features", what))
     return size, value
 
 
