@@ -133,6 +133,15 @@ def test_an_empty_selection_says_so():
     assert told().sure
 
 
+@pytest.mark.parametrize("words", [{"ranked": True}, {"hidden": tuple("abcdefg")}])
+def test_where_nothing_can_be_shown_no_price_is_blamed(words):
+    """A ranker has none; and of a row without values a selector was not asked what they are worth."""
+    text = str(told(**words))
+    assert "from no feature: none of 7 has a value to show in this row." in text
+    assert "price" not in text
+    assert "price" in str(told(hidden=("a",)))
+
+
 def test_several_models_are_counted():
     explanation = told(selected=(feature("x1", probability=0.97, frequency=0.6),), n_models=5)
     assert "unsure (3 of 5 models)" in str(explanation)

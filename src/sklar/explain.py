@@ -95,11 +95,17 @@ class Explanation:
         if self.probability is not None:
             said += f" ({100 * self.probability:.0f} %)"
         if not self.selected:
-            return f"Predicted {said} from no feature: none of {self.n_features} is worth its price in this row."
+            return f"Predicted {said} from no feature: {self._why_none()}."
         how = ", best first" if self.ranked else ""
         whole = f"P({show_value(self.prediction)})" if self.probability is not None else "it"
         effects = f"; hiding one would take from {whole}" if self.selected[0].effect is not None else ""
         return f"Predicted {said} from {len(self.selected)} of {self.n_features} features{how}{effects}:"
+
+    def _why_none(self) -> str:
+        """A ranker has no price: its rows get k features, or as many as have something to show."""
+        if self.ranked or len(self.hidden) == self.n_features:
+            return f"none of {self.n_features} has a value to show in this row"
+        return f"none of {self.n_features} is worth its price in this row"
 
     def _features(self) -> list[str]:
         cells = [f"{feature.name} = {show_value(feature.value)}" for feature in self.selected]

@@ -172,11 +172,35 @@ def test_a_predictor_that_takes_no_missing_values_is_refused_before_the_fit():
     assert quick(sklar.CopulaSelectorClassifier, predictor=imputed).fit(X, value > 0).score(X, value > 0) > 0.4
 
 
+def stairs():
+    """Steps are easy for trees and hard for networks."""
+    X = np.random.default_rng(0).standard_normal((600, 3))
+    return X, (np.floor(3 * X[:, 0]) % 2).astype(int)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("auto", ["boosted trees of one fold, to see whether they predict better", "boosted trees of all folds"]),
+        ("trees", ["boosted trees"]),
+        (HistGradientBoostingClassifier(max_iter=2), ["the predictor (HistGradientBoostingClassifier)"]),
+        ("networks", []),
+    ],
+)
+def test_a_verbose_fit_says_what_learns_after_the_bar_has_ended(given, told, monkeypatch, capsys):
+    monkeypatch.setattr("sklar.predictor.boosting.MOST_ROUNDS", 25)
+    words = {"objective": "honest", "n_folds": 2, "forced": [0], "max_epochs": 2, "predictor": given}
+    quick(sklar.CopulaSelectorClassifier, **words).fit(*stairs())
+    assert capsys.readouterr().err == ""
+    quick(sklar.CopulaSelectorClassifier, **words, verbose=True).fit(*stairs())
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "part" not in line] == [f"training: {what}" for what in told]
+
+
 @pytest.mark.parametrize("words", [{}, {"n_models": 2}])
 def test_auto_takes_what_predicts_other_rows_best(words, tmp_path, monkeypatch):
     monkeypatch.setattr("sklar.predictor.boosting.MOST_ROUNDS", 25)
-    X = np.random.default_rng(0).standard_normal((600, 3))
-    y = (np.floor(3 * X[:, 0]) % 2).astype(int)  # steps: easy for trees, hard for networks
+    X, y = stairs()
     words = {"objective": "honest", "n_folds": 2, "forced": [0], "max_epochs": 2, **words}
     model = quick(sklar.CopulaSelectorClassifier, predictor="auto", **words).fit(X, y)
     record = model.history_[-1]

@@ -112,7 +112,9 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
             replacements=named(schema, trained.replacements),
             copies=copies_read(schema, trained.union, copies),
         )
-        return self._adopt(with_predictor(fitted, self.predictor, table.rows, encoded, trained.folds, seed))
+        return self._adopt(
+            with_predictor(fitted, self.predictor, table.rows, encoded, trained.folds, seed, self.verbose)
+        )
 
     def select(self, X: Any, *, penalty: float | None = None, k: int | None = None) -> Any:
         """Which features decide each row: bool (n, d); a DataFrame in gives a DataFrame out.

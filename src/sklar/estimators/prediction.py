@@ -18,6 +18,7 @@ from sklar.predictor.choice import ERRORS, MEAN, NETWORKS, TREES, PredictorChoic
 from sklar.predictor.fit import require_usable, train_predictor
 from sklar.predictor.lesson import Lesson
 from sklar.predictor.masks import dealt_to_others
+from sklar.report.explorer import to_stderr
 from sklar.table.sparse import dense
 from sklar.target import EncodedTarget
 
@@ -42,14 +43,23 @@ def require_predictor(given: Any, encoded: EncodedTarget) -> None:
 
 
 def with_predictor(
-    fitted: FittedModel, given: Any, rows: Any, encoded: EncodedTarget, folds: Sequence[np.ndarray], seed: int
+    fitted: FittedModel,
+    given: Any,
+    rows: Any,
+    encoded: EncodedTarget,
+    folds: Sequence[np.ndarray],
+    seed: int,
+    verbose: bool | int = False,
 ) -> FittedModel:
     """The model with what the parameter asks for, having learned from the training rows by the masks of others.
 
-    `folds` say which rows the predictors of each network did not learn from.
+    `folds` say which rows the predictors of each network did not learn from. With `verbose` a line says what begins:
+    the bar of the training has ended.
     """
     if given == "networks" or (given == "auto" and not _comparable(encoded, folds)):
         return fitted
+    tell = to_stderr if verbose else lambda text: None
+    tell(f"training: {_what_learns(given)}")
     schema = fitted.schema
     some = np.sort(np.random.default_rng([seed, 0]).permutation(rows.shape[0])[:MOST_MASKS])
     masks = dense(fitted.masks(rows[some]), schema.first_columns)
@@ -66,8 +76,16 @@ def with_predictor(
     choice = _choice(fitted, networks[mine], tried, encoded, some[mine], errors=0.0)
     if choice.name == NETWORKS:
         return replace(fitted, history=[*fitted.history, choice.record()])
+    tell("training: boosted trees of all folds")
     trees = cross_fitted_trees(lesson, masks, judged, of_trees, rng)
     return _chosen(fitted, trees, _choice(fitted, networks, trees.outputs, encoded, some))
+
+
+def _what_learns(given: Any) -> str:
+    """In words, for those who wait."""
+    if not isinstance(given, str):
+        return f"the predictor ({type(given).__name__})"
+    return "boosted trees" if given == "trees" else "boosted trees of one fold, to see whether they predict better"
 
 
 def _comparable(encoded: EncodedTarget, folds: Sequence[np.ndarray]) -> bool:

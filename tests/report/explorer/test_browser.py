@@ -40,6 +40,7 @@ def pages(classified, ranked, priced, wide, graded, tmp_path_factory):
         "ranked": ranked[0].report(*ranked[1:], folder / "ranked.html", audit=False),
         "priced": priced[0].report(*priced[1:], folder / "priced.html", audit=False),
         "graded": graded[0].report(*graded[1:], folder / "graded.html", audit=False),
+        "hidden": ranked[0].report(np.full_like(ranked[1], np.nan), ranked[2], folder / "hidden.html", audit=False),
         "wide": wide[0].report(*wide[1:], folder / "wide.html", audit=False),
     }
 
@@ -355,6 +356,12 @@ def test_the_number_of_features_per_row_is_one_number(browser, pages):
     assert f"{said} of 5 features" in reader.text("#lead")
     assert f"{said} features per row" in reader.text("#level-told")
     assert reader.text("#path-table .chosen td:nth-child(2)") == said
+
+
+def test_a_rankers_row_without_values_has_no_price(browser, pages):
+    reader = Reader(browser, pages["hidden"])
+    reader.click(ROWS)
+    assert "from no feature: none has a value to show in this row." in reader.text("#card")
 
 
 def test_a_map_of_many_features_fits_beside_the_path(browser, pages):

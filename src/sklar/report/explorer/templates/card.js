@@ -60,7 +60,8 @@ function openCard(row) {
     list.append(make("li", {}, make("strong", { text: `${place}${nameOf(column)}` }), ` = ${value}`, make("br"),
       effectBar(moved, largest), make("strong", { class: "moved", text: showEffect(moved) }), " ", make("span", { class: "how", text: howSure(row, column) })));
   }
-  const from = selected.length ? `from ${selected.length} of ${facts.model.n_features} features` : "from no feature: none is worth its price in this row";
+  const none = `from no feature: none ${ranked ? "has a value to show" : "is worth its price"} in this row`;
+  const from = selected.length ? `from ${selected.length} of ${facts.model.n_features} features` : none;
   card.replaceChildren(close, make("h3", { text: `Row ${label[row]}` }), make("p", {}, "Predicted ", make("strong", { text: said }), ` ${from}.`), truth);
   if (selected.length) card.append(make("p", { class: "how wrap", text: `Hiding one feature would take from ${facts.effect.points ? `P(${name})` : "the prediction"}:` }), list);
   const near = nearlyOf(row).map(nameOf);
