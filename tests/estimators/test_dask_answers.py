@@ -125,6 +125,36 @@ def test_text_columns():
     assert (again.missing == model.fitted_.schema.encoding.missing).all()
 
 
+@pytest.mark.parametrize("kind", [object, "str", "U4"])
+def test_classes_of_text_have_the_type_that_is_told(kind):
+    """Of pandas' text and numpy's, also where partitions are empty."""
+    X, y = frame()
+    y = np.array(y, dtype=kind) if kind == "U4" else pd.Series(y, index=X.index, dtype=kind)
+    model = quick(CopulaSelectorClassifier).fit(X, y)
+    lazy = dd.from_pandas(X, npartitions=3, sort=False)
+    for rows in (lazy, lazy[lazy["a"] > 0.8], lazy[lazy["a"] > 99]):
+        answer = model.predict(rows)
+        parts = [part.compute(scheduler="synchronous") for part in answer.to_delayed()]
+        assert {part.dtype for part in parts} == {answer.dtype}
+        assert answer.compute(scheduler="synchronous").dtype == answer.dtype == pd.Series(["up"]).dtype
+
+
+def test_cells_of_several_values_name_their_column():
+    X, y = frame()
+    lazy = dd.from_pandas(X.assign(y=y), npartitions=2)
+    lazy["b"] = lazy["b"].map(lambda value: [value], meta=("b", object))
+    with pytest.raises(ValueError, match="the Dask DataFrame: column 'b' holds list"):
+        quick(CopulaSelectorClassifier).fit(lazy, target="y")
+
+
+def test_the_score_of_a_frame_by_the_name_of_its_target(model):
+    X, y = frame()
+    lazy = dd.from_pandas(X.assign(y=y), npartitions=3, sort=False)
+    with dask.config.set(scheduler="synchronous"):
+        assert model.score(lazy, target="y") == model.score(X, y)
+        assert model.score(lazy[list("abcde")], lazy["y"]) == model.score(X, y)
+
+
 def test_a_mistake_shows_when_the_rows_are_read(model):
     X, _ = frame()
     X.iloc[70, 1] = np.inf

@@ -137,6 +137,52 @@ def test_audit_and_report_take_a_sample(files, tmp_path, monkeypatch):
     assert '"n_rows":100' in page
 
 
+def test_scores_take_the_name_of_the_target(files):
+    given = table_of()
+    X = given.select(["a", "b", "text", "holes"])
+    model = quick(CopulaSelectorClassifier).fit(X, given["y"].to_numpy())
+    assert model.score(files, target="y") == model.score(X, given["y"].to_numpy())
+    values = quick(CopulaSelectorRegressor).fit(X, given["value"].to_numpy())
+    assert values.score(files, target="value") == pytest.approx(values.score(X, given["value"].to_numpy()))
+    for asked, fault in [
+        ({"y": "y"}, 'say which column of .* is the target: target="..." instead of y'),
+        ({"target": "z"}, "has no column 'z'"),
+        ({"target": "text"}, "some rows have no value of the target 'text'"),
+        ({"target": "y", "sample_weight": "weight"}, "sample_weight is for the score of rows in memory"),
+        ({}, "say what the rows should be: y, or"),
+    ]:
+        with pytest.raises(ValueError, match=fault):
+            model.score(files, **asked)
+    with pytest.raises(ValueError, match="of a table in memory give y itself"):
+        model.score(X, target="y")
+
+
+def test_times_are_scored_and_audited_by_two_names():
+    given = table_of()
+    table = given.select(["a", "b"]).append_column("seen", pa.array(given["y"].to_numpy() > 0))
+    table = table.append_column("time", pa.array(np.abs(given["value"].to_numpy())))
+    y = np.empty(240, dtype=[("event", bool), ("time", float)])
+    y["event"], y["time"] = table["seen"].to_numpy(), table["time"].to_numpy()
+    model = quick(CopulaSelectorRegressor, loss="cox").fit(table.select(["a", "b"]), y)
+    dataset, target = pa.dataset.dataset(table), ["seen", "time"]
+    assert model.score(dataset, target=target) == model.score(table.select(["a", "b"]), y)
+    assert model.audit(dataset, target=target, n_refits=0).n_rows == 240
+
+
+@pytest.mark.parametrize("most", [None, 40])
+def test_a_filtered_dataset_gives_the_fit_of_its_rows(files, most):
+    kept = pa.dataset.dataset(sorted(map(str, files.glob("*.parquet")))).filter(pa.dataset.field("a") > 0)
+    whole = pa.dataset.dataset(kept.to_table())
+    words = {"forbidden": ["weight", "y"], "objective": "honest", "batch_size": 20, "penalty": 0.01}
+    fits = [
+        quick(CopulaSelectorRegressor, **words).fit(rows, target="value", max_rows=most) for rows in (kept, kept, whole)
+    ]
+    assert_same_fit(fits[0], fits[1])
+    if most is None:  # the sample is drawn from other batches
+        assert_same_fit(fits[0], fits[2])
+    assert fits[0].select(kept).read_all().num_rows == whole.count_rows()
+
+
 @pytest.mark.parametrize(
     ("given", "fault"),
     [

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 from distributed import LocalCluster
@@ -48,10 +49,17 @@ def test_an_error_of_the_work_is_the_same_error_here(cluster):
         list(over_dask(cluster.scheduler_address, fails, [7]))
 
 
-def test_a_killed_worker_loses_and_doubles_nothing(cluster, tmp_path):
+WORDS = {"quick": True, "methods": ["lasso"], "seeds": 2, "device": "cpu"}
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory):
+    """The rows of a table that was measured here."""
+    return _rows(reproduce("table-11d", out=tmp_path_factory.mktemp("here"), echo=lambda text: None, **WORDS))
+
+
+def test_a_killed_worker_loses_and_doubles_nothing(cluster, tmp_path, expected):
     """Cells of a table are measured on two workers; one is killed in the middle. Every row is there, once."""
-    words = {"quick": True, "methods": ["lasso"], "seeds": 2, "device": "cpu"}
-    expected = _rows(reproduce("table-11d", out=tmp_path / "here", echo=lambda text: None, **words))
     killed = []
 
     def kill_one(text):
@@ -60,13 +68,13 @@ def test_a_killed_worker_loses_and_doubles_nothing(cluster, tmp_path):
             killed.append(worker.process.pid)
             os.kill(worker.process.pid, signal.SIGKILL)
 
-    folder = reproduce("table-11d", out=tmp_path / "there", dask=cluster.scheduler_address, echo=kill_one, **words)
+    folder = reproduce("table-11d", out=tmp_path / "there", dask=cluster.scheduler_address, echo=kill_one, **WORDS)
     assert killed
     found = _rows(folder)
     assert sorted(found) == sorted(expected)
     assert len(set(found)) == len(found)
     said = []
-    reproduce("table-11d", out=tmp_path / "there", dask=cluster.scheduler_address, echo=said.append, **words)
+    reproduce("table-11d", out=tmp_path / "there", dask=cluster.scheduler_address, echo=said.append, **WORDS)
     assert any(": 0 of" in text for text in said)  # nothing is measured again
 
 
@@ -99,10 +107,24 @@ def slowly(item):
     return item
 
 
+@contextmanager
+def scheduled():
+    """A scheduler in a process of its own, and its address."""
+    process = subprocess.Popen([sys.executable, "-c", SCHEDULER], stdout=subprocess.PIPE, text=True)
+    try:
+        yield process, process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+GONE = r"the Dask scheduler at .* has gone; the same command goes on later"
+
+
 def test_a_scheduler_that_goes_away_is_one_line(monkeypatch):
     monkeypatch.setattr(sweeps, "PATIENCE", 2)
-    process = subprocess.Popen([sys.executable, "-c", SCHEDULER], stdout=subprocess.PIPE, text=True)
-    address, done = process.stdout.readline().strip(), []
+    done = []
 
     def run():
         for item in over_dask(address, slowly, list(range(100))):
@@ -110,8 +132,25 @@ def test_a_scheduler_that_goes_away_is_one_line(monkeypatch):
             if len(done) == 3:
                 process.kill()
 
-    with pytest.raises(ConnectionError, match=r"the Dask scheduler at .* has gone; the same command goes on later"):
+    with scheduled() as (process, address), pytest.raises(ConnectionError, match=GONE):
         run()
     assert 3 <= len(done) < 100
-    process.wait()
-    process.stdout.close()
+
+
+def test_after_a_scheduler_has_gone_the_same_command_completes(monkeypatch, tmp_path, expected):
+    """It measures on another one what is left, and nothing again: every row is there, once."""
+    monkeypatch.setattr(sweeps, "PATIENCE", 2)
+
+    def kill(text):
+        if " of " in text and "left" in text:
+            process.kill()
+
+    with scheduled() as (process, address), pytest.raises(ConnectionError, match=GONE):
+        reproduce("table-11d", out=tmp_path, dask=address, echo=kill, **WORDS)
+    some = _rows(tmp_path)
+    assert 0 < len(some) < len(expected)
+    with scheduled() as (_, another):
+        found = _rows(reproduce("table-11d", out=tmp_path, dask=another, echo=lambda text: None, **WORDS))
+    assert sorted(found) == sorted(expected)
+    assert set(some) < set(found)
+    assert len(set(found)) == len(found)

@@ -54,6 +54,28 @@ def test_every_kind_of_source_gives_all_rows_in_order(folder, kind, tmp_path):
     assert rows_of(source, ["b"]).to_pydict() == whole.select(["b"]).to_pydict()  # and a second time
 
 
+def test_the_rows_of_a_filtered_dataset_are_the_same_in_every_pass(folder):
+    kept = [a for a in range(30) if a % 3]
+    files = pa.dataset.dataset(sorted(map(str, folder.glob("part-*.parquet"))))
+    dataset = files.filter(pa.dataset.field("a").isin(kept))
+    source = open_source(dataset)
+    passes = [[table.to_pydict() for table in source.batches()] for _ in range(5)]
+    assert passes == passes[:1] * 5
+    assert rows_of(source).to_pydict() == {"a": kept, "b": [a / 2 for a in kept]}
+    assert rows_of(source, ["b"]).to_pydict() == {"b": [a / 2 for a in kept]}
+    assert (source.n_rows, source.columns, source.repeats) == (20, ["a", "b"], True)
+    assert open_source(dataset.filter(pa.dataset.field("a") > 90)).n_rows == 0
+
+
+@pytest.mark.parametrize("cell", ["[a]", "{'q': a}", "map {'q': a}", "'a'::blob", "interval 1 day"])
+def test_cells_of_several_values_are_one_line(cell):
+    source = open_source(duckdb.sql(f"select range as a, {cell} as b from range(9)"))
+    with pytest.raises(TableError, match="the query: column 'b' holds "):
+        list(source.batches())
+    assert rows_of(source, ["a"]).num_rows == 9
+    assert rows_of(source.without(["b"])).num_rows == 9
+
+
 def test_batches_are_bounded():
     source = open_source(pa.dataset.dataset(numbers(3 * BATCH_ROWS)))
     assert max(table.num_rows for table in source.batches()) <= BATCH_ROWS

@@ -22,6 +22,13 @@ def test_blocks_are_one_table(tmp_path, ending):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_no_rows_are_no_file(tmp_path, ending):
+    with pytest.raises(TableError, match=rf"t\.{ending} is not written: there are no rows"):
+        write_blocks(tmp_path / f"t.{ending}", iter([]))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
 def test_a_block_that_fails_leaves_what_was_there(tmp_path, ending):
     def failing():
         yield blocks()[0]

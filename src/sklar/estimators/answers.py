@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from sklar.estimators.dask_answers import is_dask, lazily
+from sklar.estimators.dask_answers import example, is_dask, lazily
 from sklar.fitted import FittedModel
 from sklar.table.adapter import adapt
-from sklar.table.csv_format import TableError
 from sklar.table.sources import Source, open_source
 
 LIKE_TABLE = ("masks", "selection_proba", "votes")  # a DataFrame in gives a DataFrame out
@@ -76,6 +75,8 @@ def _stream(fitted: FittedModel, what: str, source: Source) -> Any:
     blocks = (pyarrow.RecordBatch.from_pydict(block_answer(fitted, what, table)) for table in tables)
     first = next(blocks, None)  # also shows, at once, what is wrong with the table
     if first is None:
-        raise TableError(f"{source.name} has no rows")
+        names = answer_names(fitted, what)
+        columns = example(fitted, what, len(names)).T
+        first = pyarrow.RecordBatch.from_pydict(dict(zip(names, columns, strict=True))).slice(0, 0)
     rest: Iterator[Any] = chain([first], blocks)
     return pyarrow.RecordBatchReader.from_batches(first.schema, rest)

@@ -180,7 +180,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         *,
         n_refits: int = 1,
         random_state: int | None = 0,
-        target: str | None = None,
+        target: Names | None = None,
     ) -> AuditReport:
         """Does the mask leak the label, and how stable is it? See `sklar.audit.audit`; use rows not fitted on.
 
@@ -190,7 +190,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         def refit(X: Any, y: Any, seed: int) -> FittedModel:
             return clone(self).set_params(random_state=seed, verbose=False).fit(X, y).fitted_
 
-        X, y = judged_rows(X, y, target, self._fitted.schema.names)
+        X, y = judged_rows(X, y, target, self._fitted)
         return audit(self._fitted, X, y, n_refits=n_refits, random_state=random_state, refit=refit)
 
     def report(
@@ -202,7 +202,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         audit: bool | AuditReport = True,
         max_rows: int = 1000,
         title: str | None = None,
-        target: str | None = None,
+        target: Names | None = None,
     ) -> Path:
         """Write a page to explore: one HTML file that works without a network and on a phone.
 
@@ -235,7 +235,7 @@ class CopulaEstimator(Views, Exports, OneToOneFeatureMixin, TransformerMixin, Co
         True
         """
         progress = to_stderr if self.verbose else lambda text: None
-        X, y = judged_rows(X, y, target, self._fitted.schema.names)
+        X, y = judged_rows(X, y, target, self._fitted)
         return write_report(self._fitted, X, y, path, audit=audit, max_rows=max_rows, title=title, progress=progress)
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from sklar.fitted import FittedModel
 from sklar.table.sources import open_source
 
-DTYPES = {"masks": np.bool_, "ranks": np.int64}  # of answers; the others are float64, but for predicted classes
+DTYPES: dict[str, Any] = {"masks": np.bool_, "ranks": np.int64}  # the others are float64, but for predicted classes
 
 
 def is_dask(X: Any) -> bool:
@@ -40,25 +40,37 @@ def lazily(fitted: FittedModel, what: str, names: list[str], X: Any) -> Any:
         source.require(fitted.schema.names)
         X = X[list(fitted.schema.names)]
     model = dask.delayed(fitted, pure=True)
-    kind = _dtype(fitted, what)
-    return (_frame if hasattr(X, "map_partitions") else _array)(X, model, what, names, kind)
+    one = example(fitted, what, len(names))
+    return (_frame if hasattr(X, "map_partitions") else _array)(X, model, what, names, one)
 
 
-def _dtype(fitted: FittedModel, what: str) -> Any:
-    if what == "predictions" and fitted.target.classes is not None:
-        return np.dtype(np.int64) if fitted.target.kind == "labels" else fitted.target.classes.dtype
-    return np.dtype(DTYPES.get(what, np.float64))
+def example(fitted: FittedModel, what: str, n_columns: int) -> np.ndarray:
+    """An answer about one row, of the type that all have: (1, n_columns).
+
+    What pandas and Arrow make of a type can depend on its values: text is an object until they have seen some.
+    """
+    classes, dtype = fitted.target.classes, DTYPES.get(what, np.float64)
+    if what == "predictions" and classes is not None:
+        one = np.zeros(1, dtype=np.int64) if fitted.target.kind == "labels" else classes[:1]
+        return np.repeat(one, n_columns)[np.newaxis]
+    return np.zeros((1, n_columns), dtype=dtype)
 
 
-def _frame(X: Any, model: Any, what: str, names: list[str], kind: Any) -> Any:
-    meta = _as_frame(np.empty((0, len(names)), dtype=kind), names, X._meta.index)
-    return X.map_partitions(_frame_answer, model, what, names, kind, meta=meta, enforce_metadata=False)
+def _frame(X: Any, model: Any, what: str, names: list[str], one: np.ndarray) -> Any:
+    meta = _no_rows(one, names, X._meta.index)
+    return X.map_partitions(_frame_answer, model, what, names, one, meta=meta, enforce_metadata=False)
 
 
-def _frame_answer(part: Any, fitted: FittedModel, what: str, names: list[str], kind: Any) -> Any:
+def _frame_answer(part: Any, fitted: FittedModel, what: str, names: list[str], one: np.ndarray) -> Any:
     """The answer about one partition, with its index."""
-    answer = _answer(part, fitted, what, kind) if len(part) else np.empty((0, len(names)), dtype=kind)
-    return _as_frame(answer.reshape(len(part), len(names)), names, part.index)
+    if not len(part):
+        return _no_rows(one, names, part.index)
+    return _as_frame(_answer(part, fitted, what, one.dtype).reshape(len(part), len(names)), names, part.index)
+
+
+def _no_rows(one: np.ndarray, names: list[str], index: Any) -> Any:
+    """What an answer about one row is, without it."""
+    return _as_frame(one, names, None).iloc[:0].set_axis(index, axis=0)
 
 
 def _as_frame(values: np.ndarray, names: list[str], index: Any) -> Any:
@@ -69,7 +81,7 @@ def _as_frame(values: np.ndarray, names: list[str], index: Any) -> Any:
     return pandas.DataFrame(values, columns=names, index=index)
 
 
-def _array(X: Any, model: Any, what: str, names: list[str], kind: Any) -> Any:
+def _array(X: Any, model: Any, what: str, names: list[str], one: np.ndarray) -> Any:
     """Block of rows by block of rows; their columns must be together."""
     import dask
     import dask.array
@@ -77,7 +89,7 @@ def _array(X: Any, model: Any, what: str, names: list[str], kind: Any) -> Any:
     whole = X.rechunk({1: -1})
     ask, inside = dask.delayed(_array_answer), () if names == ["prediction"] else (len(names),)
     blocks = [
-        dask.array.from_delayed(ask(block, model, what, inside, kind), (n_rows, *inside), dtype=kind)
+        dask.array.from_delayed(ask(block, model, what, inside, one.dtype), (n_rows, *inside), dtype=one.dtype)
         for block, n_rows in zip(whole.to_delayed()[:, 0], whole.chunks[0], strict=True)
     ]
     return dask.array.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)

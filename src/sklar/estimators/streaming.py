@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sklar.estimators.dask_answers import is_dask
 from sklar.estimators.row_reader import RowReader
+from sklar.fitted import FittedModel
 from sklar.model.gates import Gates
 from sklar.table.cells import said
 from sklar.table.csv_format import TableError
@@ -78,16 +80,28 @@ def read_rows(X: Any, y: Any, asked: Request) -> Read:
     return Read(read_training_table(X, y, asked.sample_weight, asked.owner, asked.survival))
 
 
-def judged_rows(X: Any, y: Any, target: str | None, names: Sequence[str]) -> tuple[Any, Any]:
+def judged_rows(X: Any, y: Any, target: Names | None, fitted: FittedModel) -> tuple[Any, Any]:
     """A table and its target as they are; of a source a uniform sample, as an Arrow table."""
     source = open_source(X)
     if source is None:
         if target is not None:
             raise ValueError("target is for files, datasets and queries; of a table in memory give y itself")
         return X, y
-    targets = _targets(source, y, target)
-    sample = source.sample(MOST_JUDGED, 0, [*names, *targets])
-    return sample.select(list(names)), _target_of(sample, targets, False)
+    targets, names = _targets(source, y, target), list(fitted.schema.names)
+    sample = source.sample(MOST_JUDGED, 0, list(dict.fromkeys([*names, *targets])))
+    for name in targets:
+        if sample.column(name).null_count:
+            raise TableError(f"{source.name}: some rows have no value of the target {name!r}; leave them out")
+    return sample.select(names), _target_of(sample, targets, fitted.target.kind == "risk")
+
+
+def scored_rows(X: Any, y: Any, weight: Any, target: Names | None, fitted: FittedModel) -> tuple[Any, Any]:
+    """The same to be scored; a Dask collection with its own y is left to Dask."""
+    if y is None and target is None:
+        raise ValueError('say what the rows should be: y, or of a file, dataset or query its column: target="..."')
+    if target is not None and weight is not None:
+        raise ValueError("sample_weight is for the score of rows in memory; with target leave it out")
+    return (X, y) if is_dask(X) and target is None else judged_rows(X, y, target, fitted)
 
 
 def rows_in_memory(n_rows: int, n_inputs: int, params: dict[str, Any]) -> int:

@@ -10,6 +10,7 @@ from sklearn.metrics import d2_tweedie_score
 from sklearn.utils import Tags
 
 from sklar.estimators.answers import ask
+from sklar.estimators.streaming import Names, scored_rows
 from sklar.fitted import FittedModel
 from sklar.metrics import concordance
 from sklar.target import EncodedTarget, encode_classes, encode_numbers, event_and_time
@@ -34,6 +35,14 @@ class ClassifierTask(ClassifierMixin):
         `penalty` and `k` are as in `predict`.
         """
         return ask(self._fitted.at(penalty, k), "probabilities", X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Names | None = None) -> float:
+        """The accuracy; of several labels, the share of rows that have all of them right.
+
+        Of a file, dataset or query, `target` names the column of y, and 100,000 rows drawn at random are scored.
+        """
+        X, y = scored_rows(X, y, sample_weight, target, self._fitted)
+        return super().score(X, y, sample_weight)
 
     def __sklearn_tags__(self) -> Tags:
         """Say that there may be several labels."""
@@ -60,8 +69,13 @@ class RegressorTask(RegressorMixin):
         """
         return ask(self._fitted.at(penalty, k), "predictions", X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R^2; with loss="poisson" the share of the deviance explained, with loss="cox" the concordance."""
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, *, target: Names | None = None) -> float:
+        """R^2; with loss="poisson" the share of the deviance explained, with loss="cox" the concordance.
+
+        Of a file, dataset or query, `target` names the column of y (of times the event and the time), and 100,000 rows
+        drawn at random are scored.
+        """
+        X, y = scored_rows(X, y, sample_weight, target, self._fitted)
         kind = self._fitted.target.kind
         if kind == "risk":
             event, time = event_and_time(y)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import cached_property
 from os import PathLike
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sklar.table.batches import read_ahead, require_flat, with_values
 from sklar.table.csv_format import TableError
 from sklar.table.datasets import dataset_of
 from sklar.table.sampling import Sampler
@@ -81,9 +81,16 @@ class Source(ABC):
         import pyarrow
 
         try:
-            yield from _ahead(table for table in self._tables(wanted) if table.num_rows)
+            yield from read_ahead(self._checked(wanted))
         except (pyarrow.ArrowException, OSError) as error:
             raise TableError(f"{self.name}: cannot be read ({error})") from error
+
+    def _checked(self, columns: list[str]) -> Iterator[Any]:
+        """Those that are not empty, of cells that can be read."""
+        for table in self._tables(columns):
+            require_flat(self.name, table.schema)
+            if table.num_rows:
+                yield table
 
     def require(self, columns: Sequence[str]) -> None:
         """Raise for a column that is not there."""
@@ -164,14 +171,22 @@ class ArrowSource(Source):
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         import pyarrow
 
-        for part in self._parts():
-            for batch in part.to_batches(schema=self.dataset.schema, columns=columns, batch_size=BATCH_ROWS):
-                yield pyarrow.Table.from_batches([batch])
+        for batch in self._batches({"columns": columns, "batch_size": BATCH_ROWS}):
+            yield pyarrow.Table.from_batches([batch])
 
-    def _parts(self) -> Iterator[Any]:
-        """Row groups of Parquet files, and other files whole: Arrow reads up to 1 GiB of one scan ahead of its use."""
-        for file in self.dataset.get_fragments():
-            yield from file.split_by_row_group() if hasattr(file, "split_by_row_group") else [file]
+    def _batches(self, asked: dict[str, Any]) -> Iterator[Any]:
+        """Of row groups of Parquet files, and of other files: Arrow reads up to 1 GiB of one scan ahead of its use.
+
+        So it does of a filtered dataset, whose files it does not show.
+        """
+        try:
+            files = self.dataset.get_fragments()
+        except ValueError:
+            yield from self.dataset.to_batches(**asked)
+            return
+        for file in files:
+            for part in file.split_by_row_group() if hasattr(file, "split_by_row_group") else [file]:
+                yield from part.to_batches(schema=self.dataset.schema, **asked)
 
 
 class QuerySource(Source):
@@ -226,21 +241,7 @@ class RowsWith(Source):
 
     def _tables(self, columns: list[str]) -> Iterator[Any]:
         for table in self.source.batches(list(dict.fromkeys([*columns, *self.needed]))):
-            yield table.select(columns).filter(_have_values(table.select(self.needed)))
-
-
-def _have_values(table: Any) -> Any:
-    """Which rows miss nothing; NaN and empty text are missing too."""
-    import pyarrow
-    import pyarrow.compute
-
-    there = np.ones(table.num_rows, dtype=bool)
-    for column in table.columns:
-        missing = column.is_null(nan_is_null=True).to_numpy()
-        if pyarrow.types.is_string(column.type) or pyarrow.types.is_large_string(column.type):
-            missing = missing | (pyarrow.compute.fill_null(column, "").to_numpy() == "")
-        there &= ~missing
-    return pyarrow.array(there)
+            yield table.select(columns).filter(with_values(table.select(self.needed)))
 
 
 class DaskSource(Source):
@@ -271,7 +272,7 @@ class DaskSource(Source):
         self.require(wanted)
         do, starts = dask.delayed(_work_on), np.cumsum([0, *self.lengths]).tolist()
         parts = self.frame[wanted].to_delayed()
-        tasks = [do(work, part, i, starts[i]) for i, part in enumerate(parts) if self.lengths[i]]
+        tasks = [do(work, self.name, part, i, starts[i]) for i, part in enumerate(parts) if self.lengths[i]]
         yield from dask.compute(*tasks)
 
 
@@ -281,14 +282,7 @@ def _arrow_table(frame: Any) -> Any:
     return pyarrow.Table.from_pandas(frame, preserve_index=False)
 
 
-def _work_on(work: Work, frame: Any, number: int, first_row: int) -> Any:
-    return work(_arrow_table(frame), number, first_row)
-
-
-def _ahead(tables: Iterator[Any]) -> Iterator[Any]:
-    """The same, each read while the one before is in use."""
-    with ThreadPoolExecutor(1) as reader:
-        coming = reader.submit(next, tables, None)
-        while (table := coming.result()) is not None:
-            coming = reader.submit(next, tables, None)
-            yield table
+def _work_on(work: Work, name: str, frame: Any, number: int, first_row: int) -> Any:
+    table = _arrow_table(frame)
+    require_flat(name, table.schema)
+    return work(table, number, first_row)

@@ -12,6 +12,7 @@ import numpy as np
 
 from sklar.atomic import replacing
 from sklar.table.csv_files import STANDARD, write_csv, write_lines
+from sklar.table.csv_format import TableError
 from sklar.table.files import CSV, arrow_modules, format_of
 
 Blocks = Iterable[dict[str, np.ndarray]]  # of rows, as named columns
@@ -37,7 +38,11 @@ def write_blocks(path: str | Path, blocks: Blocks) -> None:
     ['a', '0', '0', '1', '1']
     """
     path = Path(path)
-    kind = format_of(path)
+    kind, blocks = format_of(path), iter(blocks)
+    first = next(blocks, None)
+    if first is None:
+        raise TableError(f"{path} is not written: there are no rows")
+    blocks = chain([first], blocks)
     if str(path) == STANDARD:
         write_lines(sys.stdout, blocks)
         return
