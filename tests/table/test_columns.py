@@ -125,8 +125,10 @@ def test_categories_of_dates_are_refused():
     ("values", "told"),
     [
         ([f"name {i}" for i in range(20)], "a different text in every row"),
+        ([f"name {max(i, 1)}" for i in range(20)], "a different text in nearly every row"),
+        ([f"name {max(i, 2)}" for i in range(20)], None),
         ([f"name {i}" for i in range(19)], None),
-        (["a", *(f"name {i}" for i in range(19)), "a"], None),
+        (["a", "b", *(f"name {i}" for i in range(17)), "a", "b"], None),
         (np.arange(5.0, 30.0), "the number of the row"),
         (np.delete(np.arange(5.0, 40.0), [3, 9, 20]), "the number of the row"),
         (np.arange(5.0, 30.0) ** 2, None),

@@ -4,7 +4,7 @@ import io
 import numpy as np
 import pytest
 
-from sklar.table import csv_files
+from sklar.table import csv_files, csv_lines
 from sklar.table.csv_files import read_csv, read_csv_and_sign, write_csv
 from sklar.table.csv_format import CsvFormat, TableError
 from sklar.table.files import read_table
@@ -37,6 +37,19 @@ def test_spaces_after_separators_and_around_names_are_no_part_of_cells(tmp_path)
     path = csv_file(tmp_path, 'age , job\n39, State-gov\n50, "Self, employed"\n 52, ?\n')
     table = read_csv(path, given=CsvFormat(missing=("?",)))
     assert plain(table) == {"age": [39, 50, 52], "job": ["State-gov", "Self, employed", ""]}
+
+
+def test_spaces_before_separators_and_at_the_end_of_lines_are_no_part_of_cells(tmp_path):
+    path = csv_file(tmp_path, 'a,c,y\r\n1 ,rot ,ja \r\n2,rot,"ja "\r\n3,"b\n ,""" ,nein\r\n')
+    assert plain(read_csv(path)) == {"a": [1, 2, 3], "c": ["rot", "rot", 'b\n ,"'], "y": ["ja", "ja ", "nein"]}
+
+
+def test_a_first_line_of_excel_says_the_separator(tmp_path):
+    path = csv_file(tmp_path, "sep=;\r\na,1;b\r\n1,0;2\r\n")
+    assert plain(read_csv(path)) == {"a,1": [1.0], "b": [2]}
+    assert list(read_csv(path, given=CsvFormat(sep=","))) == ["a", "1;b"]
+    with pytest.raises(TableError, match="line 3: 1 cells where the header has 2"):
+        read_csv(csv_file(tmp_path, "sep=;\na;b\n1\n"))
 
 
 def test_spaces_at_the_end_of_lines_separate_nothing(tmp_path):
@@ -171,7 +184,7 @@ def test_a_huge_cell_or_line_is_refused_before_it_is_read(tmp_path, monkeypatch)
     path = csv_file(tmp_path, "a,b\n1,x\n2," + "y" * 101 + "\n")
     with pytest.raises(TableError, match="line 3: a cell of more than 100 characters"):
         read_table(path)
-    monkeypatch.setattr(csv_files, "LONGEST_LINE", 50)
+    monkeypatch.setattr(csv_lines, "LONGEST_LINE", 50)
     with pytest.raises(TableError, match="line 3: longer than 50 characters"):
         read_table(path)
 

@@ -249,7 +249,7 @@ def test_numbers_among_text_are_refused_unless_called_text(tmp_path):
     [
         (
             'a,b\n"1,040",1\n999,2\n',
-            r"\('1,040' in row 0\); write them without commas between thousands or say --decimal",
+            r"\('1,040' in row 0\); write them without commas between thousands or say --decimal , if .* --text a",
         ),
         ("a,b\n1,1\nabc,2\n", r"say --missing 'abc' if that is a missing value, correct it, or say --text a to"),
         ("a,b\n1,1\nabc,2\nx,3\n", r"row 1\); correct it, or say --text a to"),

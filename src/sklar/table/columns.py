@@ -18,8 +18,8 @@ from sklar.table.dates import DATES, OTHER_DATE, are_iso_dates, days_of
 # A cell of text longer than this is a document or a mistake, not a category.
 LONGEST_TEXT = 2**17
 NUMBERS = (Real, np.number, np.bool_)
-# As many different texts, each in one row alone, are names of rows.
-LEAST_IDS = 20
+# Text that is different in this share of rows, of so many at least, names the rows.
+IDS, LEAST_IDS = 0.95, 20
 
 
 class Column(NamedTuple):
@@ -54,7 +54,10 @@ class Column(NamedTuple):
         """What makes it look like a name of rows, which nothing can be learned from; None: nothing."""
         if self.is_text:
             present = [value for value in self.values if value is not None]
-            return "a different text in every row" if len(set(present)) == len(present) >= LEAST_IDS else None
+            n_different = len(set(present))
+            if len(present) < LEAST_IDS or n_different < IDS * len(present):
+                return None
+            return f"a different text in {'every' if n_different == len(present) else 'nearly every'} row"
         if self.is_date or len(self.values) < LEAST_IDS:
             return None
         steps = np.diff(self.values)  # a step of more than 1 is a row that was left out

@@ -22,12 +22,12 @@ from typing import Any, BinaryIO, TextIO
 import numpy as np
 
 from sklar.table.csv_format import CsvFormat, TableError, unclear_sign
+from sklar.table.csv_lines import bounded_lines, said_separator, trimmed
 from sklar.table.decimals import PointsSeen
 from sklar.table.growing import GrowingColumns
 
 STANDARD = "-"  # as a path: standard input, or standard output
 LONGEST_CELL = 2**17  # characters of a CSV cell; a longer one is a broken quote, or no table
-LONGEST_LINE = 2**26
 SAMPLE = 50  # lines that a format is read off
 # What files begin with.
 GZIP, UTF_16 = b"\x1f\x8b", (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -112,29 +112,41 @@ def _packed(raw: BinaryIO) -> gzip.GzipFile:
 
 def _read(path: Path, file: TextIO, text: Collection[str], given: CsvFormat) -> tuple[GrowingColumns, str | None]:
     """All rows under the header, and the decimal sign."""
-    lines = _bounded_lines(path, file)
-    sample = list(islice(lines, SAMPLE))
-    form = given.completed(sample, _said(path), text)
-    everything: Iterable[str] = chain(sample, lines)
-    if form.sep == " ":
-        everything = (line.strip() for line in everything)  # a space at the end is no cell
-    reader = csv.reader(everything, delimiter=form.sep or ",", skipinitialspace=True)
-    rows = (row for row in _rows(path, reader) if row)  # without blank lines
-    first = next(rows, [])
+    form, rows = _begun(path, file, text, given)
+    start, first = next(rows, (0, []))
     header = names_of(first) if form.header else [f"x{j}" for j in range(len(first))]
     refuse_repeated(path, header)
     points = PointsSeen()
     columns = GrowingColumns(header, partial(_typed, form, points), text)
-    for row in rows if form.header or not first else chain([first], rows):
+    for number, row in rows if form.header or not first else chain([(start, first)], rows):
         if len(row) != len(header):
-            raise TableError(
-                f"{_said(path)}, line {reader.line_num}: {len(row)} cells where the header has {len(header)}"
-            )
+            raise TableError(f"{_said(path)}, line {number}: {len(row)} cells where the header has {len(header)}")
         columns.add(form.without_missing(row))
     columns.complete()
     if points.unclear is not None and not points.are_decimal and form.sep != ",":
         raise unclear_sign(_said(path), *points.unclear)
     return columns, "." if points.are_decimal else form.decimal
+
+
+def _begun(
+    path: Path, file: TextIO, text: Collection[str], given: CsvFormat
+) -> tuple[CsvFormat, Iterator[tuple[int, list[str]]]]:
+    """The format, with what the first lines say of it, and the rows with the numbers of their lines."""
+    lines = bounded_lines(_said(path), file)
+    sample = list(islice(lines, SAMPLE))
+    said = said_separator(sample[0]) if sample else None
+    if said is not None:
+        sample, given = sample[1:], replace(given, sep=given.sep or said)
+    form = given.completed(sample, _said(path), text)
+    sep = form.sep or ","
+    reader = csv.reader(_cells_apart(chain(sample, lines), sep), delimiter=sep, skipinitialspace=True)
+    rows = _rows(path, reader, 0 if said is None else 1)
+    return form, ((number, row) for number, row in rows if row)  # without blank lines
+
+
+def _cells_apart(lines: Iterable[str], sep: str) -> Iterable[str]:
+    """Lines without the spaces behind cells; where spaces separate, one at the end of a line is no cell."""
+    return (line.strip() for line in lines) if sep == " " else trimmed(lines, sep)
 
 
 def _typed(form: CsvFormat, points: PointsSeen, name: str, cells: Sequence[str]) -> np.ndarray:
@@ -145,12 +157,13 @@ def _typed(form: CsvFormat, points: PointsSeen, name: str, cells: Sequence[str])
     return values
 
 
-def _rows(path: Path, reader: Iterator[list[str]]) -> Iterator[list[str]]:
-    """What a reader reads, its errors with the line."""
+def _rows(path: Path, reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
+    """What a reader reads, with the numbers of lines, which errors have too; `before` have been read already."""
     try:
-        yield from reader
+        for row in reader:
+            yield before + reader.line_num, row
     except csv.Error as error:
-        where = f"{_said(path)}, line {reader.line_num}"  # type: ignore[attr-defined]
+        where = f"{_said(path)}, line {before + reader.line_num}"
         if "field limit" in str(error):
             raise TableError(f"{where}: a cell of more than {LONGEST_CELL} characters (a missing quote?)") from error
         raise TableError(f"{where}: not a CSV file in UTF-8 ({error})") from error
@@ -185,13 +198,3 @@ def _first_two(raw: Any) -> bytes:
     first = raw.read(2)
     raw.seek(0)
     return bytes(first)
-
-
-def _bounded_lines(path: Path, file: TextIO) -> Iterator[str]:
-    """The lines of a file, none read further than a line can be."""
-    number = 0
-    while line := file.readline(LONGEST_LINE + 1):
-        number += 1
-        if len(line) > LONGEST_LINE:
-            raise TableError(f"{_said(path)}, line {number}: longer than {LONGEST_LINE} characters")
-        yield line

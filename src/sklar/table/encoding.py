@@ -18,7 +18,6 @@ as NaN.
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -38,9 +37,6 @@ from sklar.table.scaling import EVERY, Scaling, require_finite
 MOST_CATEGORIES = 255
 # Rows times inputs of an encoded table (float32: 8 GiB).
 MOST_ENTRIES = 2**31
-
-# "5%", "1,000", "$3.50", "(1 000)": not "12", which may be a code, nor "1-2".
-WRITTEN_NUMBER = re.compile(r"\s*[-+(]?(?=.*[%$€£¥,' ])[$€£¥]?\s*\d+([,.' ]\d+)*\s*[%$€£¥]?\)?\s*")
 
 
 class Categories(NamedTuple):
@@ -215,26 +211,14 @@ class Encoding:
         return cls(scaling, missing, categories, np.array(kept["others"], dtype=float), dates, kept["with_cycles"])
 
 
-def _warn_of_numbers(column: Column, kept: States) -> None:
-    """Warn where every category of a column is a number with a sign that numbers in a table do not have."""
-    if not column.is_declared and all(isinstance(value, str) and WRITTEN_NUMBER.fullmatch(value) for value in kept):
-        warnings.warn(
-            f"column {column.name!r} holds numbers written as text ({kept[0]!r}) and is read as categories; strip the "
-            "signs to make it numbers",
-            stacklevel=2,
-        )
-
-
 def _frequent(column: Column) -> tuple[States, float]:
     """The categories to keep, sorted, and the share of rows that hold others."""
-    counts = Counter(value for value in column.values if value is not None)
-    return frequent(column, counts, len(column.values))
+    return frequent(Counter(value for value in column.values if value is not None), len(column.values))
 
 
-def frequent(column: Column, counts: Counter[Any], n_rows: int) -> tuple[States, float]:
-    """The same of a column whose values were counted, in so many rows; `column` may hold each of them once."""
+def frequent(counts: Counter[Any], n_rows: int) -> tuple[States, float]:
+    """The same of a column whose values were counted, in so many rows."""
     kept = sorted(counts, key=lambda value: (-counts[value], str(value)))[:MOST_CATEGORIES]
-    _warn_of_numbers(column, tuple(kept))
     others = counts.total() - sum(counts[value] for value in kept)
     return tuple(sorted(kept, key=str)), others / n_rows
 

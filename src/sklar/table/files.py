@@ -87,8 +87,9 @@ class Table:
         if number is None or not odd:
             return
         (row, cell), kinds = odd[0], {cell.strip() for _, cell in odd}
-        missing = f"say --missing {cell.strip()!r} if that is a missing value" if len(kinds) == 1 else None
-        hints = [hint for hint in (remedy(kinds, self.decimal) or missing, "correct it") if hint is not None]
+        missing = [f"say --missing {cell.strip()!r} if that is a missing value"] if len(kinds) == 1 else []
+        way = remedy(kinds, self.decimal)
+        hints = [*missing, "correct it"] if way is None else [way]
         hints += [] if is_fitted else [f"say --text {name} to take all of it as text"]
         raise TableError(
             f"{self.source}: column {name!r} mixes numbers ({number[1]!r} in row {number[0]}) and text "

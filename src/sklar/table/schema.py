@@ -20,6 +20,7 @@ from sklearn.utils.validation import validate_data
 from sklar.table.adapter import NamedColumns, Table, adapt
 from sklar.table.columns import Column
 from sklar.table.dates import refuse_dates
+from sklar.table.doubts import doubt_about, warn_about_classes
 from sklar.table.encoding import Categories, Encoding, learn_categories
 from sklar.table.gating import Gating
 from sklar.table.scaling import BLOCK_ENTRIES, EVERY, require_finite
@@ -186,6 +187,7 @@ def read_training_table(
     Categories are those of the table, unless those of a larger one are `known`.
     """
     check_target(y)
+    warn_about_classes(y)
     X, y, weight = without_zeros(X, plain_target(y), weights_of_rows(sample_weight, X))
     table = adapt(X)
     _require_columns(table)
@@ -228,7 +230,7 @@ def _read_columns(
         validate_data(_checks(owner), table.native, y, skip_check_array=True)
     check_consistent_length(columns[0].values, y)
     for column in columns if known is None else ():
-        doubt = _doubt_about(column)
+        doubt = doubt_about(column)
         if doubt is not None:
             warnings.warn(f"column {column.name!r} holds {doubt}", stacklevel=4)
     categories, rows = learn_categories(columns, known)
@@ -236,16 +238,6 @@ def _read_columns(
         return categories, check_array(rows, estimator=owner, **UNCHECKED), np.asarray(y)
     rows, y = check_X_y(rows, y, multi_output=_is_wide(y), estimator=owner, **UNCHECKED)
     return categories, rows, y
-
-
-def _doubt_about(column: Column) -> str | None:
-    """What a reader should know about a column that can be read, but hardly as it was meant; None: nothing."""
-    date, looks_like = column.odd_date(), column.names_rows()
-    if date is not None:
-        return f"dates such as {date!r}, read as text: write them as ISO 8601 does (2024-12-31) to have them as dates"
-    if looks_like is not None:
-        return f"{looks_like}, like an id: leave it out (forbidden=[{column.name!r}], or --ignore {column.name})"
-    return None
 
 
 def _is_wide(y: Any) -> bool:

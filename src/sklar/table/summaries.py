@@ -17,6 +17,7 @@ import numpy as np
 
 from sklar.table.adapter import adapt
 from sklar.table.columns import Column, from_categories, from_objects
+from sklar.table.doubts import warn_about_values
 from sklar.table.encoding import Encoding, frequent, spread_of_counts
 from sklar.table.scaling import Scaling, require_finite
 
@@ -91,7 +92,8 @@ class Values:
         counts, present = np.array(list(self.counts.values())), self.counts.total() + self.forgotten
         if column.is_date:
             return self._days(column, counts, present < n_rows)
-        kept, others = frequent(column, Counter(dict(zip(column.values, counts.tolist(), strict=True))), n_rows)
+        warn_about_values(column)
+        kept, others = frequent(Counter(dict(zip(column.values, counts.tolist(), strict=True))), n_rows)
         states = [self.counts[value] for value in kept]
         spread = spread_of_counts([*states, present - sum(states), n_rows - present])
         return Learned(0.0, spread, kept, present < n_rows, others + self.forgotten / n_rows)
