@@ -156,7 +156,9 @@ def test_a_selected_feature_of_low_probability_is_unsure():
 class Copies:
     """A stub with known answers: two copies, and a pair that works together."""
 
-    schema = SimpleNamespace(names=("a", "a copy", "b", "c"), labels="position")
+    schema = SimpleNamespace(
+        names=("a", "a copy", "b", "c"), labels="position", differing_copies=lambda row: {("b", "c")}
+    )
     target = SimpleNamespace(kind="values")
     k, n_models = None, 1
 

@@ -18,6 +18,7 @@ from sklar.effects import effects, show_effect
 from sklar.fitted import FittedModel
 from sklar.table.adapter import adapt, collected
 from sklar.table.cells import plain, show_value
+from sklar.table.one_row import as_array, columns_of_one
 from sklar.table.sparse import dense
 
 # A decision is sure where at least this share of the gate's draws (or of the models, where there are several) agree.
@@ -198,15 +199,16 @@ def _describer(
     """What makes a `Feature` of a column's number."""
     names, cells = fitted.schema.names, adapt(table).cells
     correlation = fitted.correlation(rows)
-    replacements = _replacements(fitted, masks)
+    replacements = _replacements(fitted, masks, rows)
     places: dict[int, Any] = {}
     if fitted.k and shares is not None:
         places = dict(zip(order.tolist(), fitted.places(rows, PLACES_LEVEL)[0].tolist(), strict=True))
 
     def describe(j: int) -> Feature:
+        value = plain(cells(int(j))[0])
         return Feature(
             name=names[j],
-            value=plain(cells(int(j))[0]),
+            value=plain(fitted.schema.value(rows, 0, int(j))) if value is None else value,
             selected=bool(masks[j]),
             probability=float(proba[j]),
             frequency=None if shares is None else float(shares[0, j]),
@@ -220,17 +222,19 @@ def _describer(
     return describe
 
 
-def _replacements(fitted: FittedModel, mask: np.ndarray) -> dict[str, dict[str, str]]:
+def _replacements(fitted: FittedModel, mask: np.ndarray, rows: Any) -> dict[str, dict[str, str]]:
     """What could stand for a feature of a row with this mask (d,), and at what cost, by names.
 
-    Of features that are selected together none is said to do for the other.
+    Of features that are selected together none is said to do for the other, nor a copy that differs in this row.
     """
     shown = set(np.array(fitted.schema.names, dtype=object)[mask])
+    differing = fitted.schema.differing_copies(dense(rows))
     found: dict[str, dict[str, str]] = {}
     for group in fitted.interchangeable():
         if len(shown & set(group)) < 2:
             for one in group.replacements:
-                found.setdefault(one.feature, {})[one.by] = one.said
+                if (one.feature, one.by) not in differing:
+                    found.setdefault(one.feature, {})[one.by] = one.said
     return found
 
 
@@ -265,35 +269,14 @@ def one_row(fitted: FittedModel, row: Any, method: str = "explain") -> Any:
         known = list(fitted.schema.names)
         return row[known] if fitted.schema.labels == "text" and set(known) <= set(row.columns) else row
     if isinstance(row, dict):
-        return _columns_of_one(fitted, row, method)
+        return columns_of_one(fitted.schema.names, row, method)
     row = collected(row)
-    table = _as_array(row) if isinstance(row, list | tuple) or not hasattr(row, "shape") else row
+    table = as_array(row) if isinstance(row, list | tuple) or not hasattr(row, "shape") else row
     if len(table.shape) == 1:
         table = np.asarray(table)[np.newaxis]
     if len(table.shape) != 2 or table.shape[0] != 1:
         raise ValueError(f"{method} takes one row; got shape {tuple(table.shape)}: pass X[i], or X.iloc[i] of a frame")
     return table
-
-
-def _columns_of_one(fitted: FittedModel, row: dict[str, Any], method: str) -> dict[str, np.ndarray]:
-    """A dict of values, or of columns of one value each, as the model's columns; it may hold others, in any order."""
-    lacking = [name for name in fitted.schema.names if name not in row]
-    if lacking:
-        raise ValueError(f"the row has no {lacking[0]!r}; give None where a value is missing")
-    columns = {}
-    for name in fitted.schema.names:
-        value = row[name]
-        column = value if isinstance(value, (np.ndarray, list, tuple)) else [value]
-        if len(column) != 1:
-            raise ValueError(f"{method} takes one row; column {name!r} has {len(column)}")
-        columns[name] = np.fromiter(column, dtype=object, count=1)
-    return columns
-
-
-def _as_array(row: Any) -> np.ndarray:
-    """Values side by side; numbers beside text stay numbers."""
-    values = np.asarray(row)
-    return np.array(row, dtype=object) if values.dtype.kind in "US" else values
 
 
 @contextmanager

@@ -154,6 +154,29 @@ def test_what_was_checked_travels_with_the_file(copies, tmp_path):
     assert again[0].replacements == model.interchangeable()[0].replacements
 
 
+def test_a_copy_is_read_where_its_original_is_missing(copies, tmp_path):
+    frame, _, model = copies
+    new = frame.iloc[:5]
+    holes = new.assign(a=np.nan, f=None, e=np.nan)
+    holes["f"] = new["f"]  # the names of the code alone
+    model.save(tmp_path / "model.sklar")
+    for one in (model, sklar.load(tmp_path / "model.sklar")):
+        np.testing.assert_allclose(one.predict_proba(holes), one.predict_proba(new))
+        np.testing.assert_array_equal(one.select(holes), one.select(new))
+    said = model.explain(holes.iloc[0])
+    assert said.hidden == ()
+    assert {feature.name: feature.value for feature in said.selected}["a"] == pytest.approx(new["a"].iloc[0])
+    assert model.explain(holes.assign(c=np.nan).iloc[0]).hidden == ("a",)  # exp(a) is no line
+
+
+def test_no_copy_that_differs_in_a_row_is_said_to_say_the_same(copies):
+    frame, _, model = copies
+    said = str(model.explain(frame.assign(c=7.0).iloc[0]))
+    assert "c could stand" not in said
+    assert "d could stand for a (says exactly the same)." in said
+    assert "d could stand" not in str(model.explain(frame.assign(d=np.nan).iloc[0]))
+
+
 def test_a_copy_that_is_forced_or_cheaper_is_the_one_that_is_read(copies):
     frame, y, _ = copies
     forced = short(sklar.CopulaSelectorClassifier, max_epochs=2, forced=["d"]).fit(frame, y)

@@ -14,6 +14,7 @@ SCHEMA = {
     "encoding": {"missing": [True, False], "others": [0, 0.25], "categories": [None, ["x", "y"]], **DATES},
     "columns": [0, 1],
     "gates": [0, 1],
+    "recodings": [],
 }
 TENSORS = {"scaling.centre": torch.zeros(2).double(), "scaling.spread": torch.ones(2).double()}
 CLASSES = {"kind": "classes", "classes": {"dtype": "<i8", "values": [3, 5]}, "centre": 0.0, "spread": 1.0, "names": []}

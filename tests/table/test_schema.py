@@ -1,9 +1,12 @@
 """A table read for the first time, and others read as that one was."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from sklar.table.recoding import Recoding
 from sklar.table.schema import Schema, read_training_table
 
 X = np.random.default_rng(0).standard_normal((12, 3))
@@ -72,3 +75,14 @@ def test_training_inputs_are_the_inputs_in_float32():
     assert schema.text_columns == ["t"]
     by_block = schema.column_inputs(rows)
     np.testing.assert_allclose(np.column_stack([by_block(slice(0, 2)), by_block(slice(2, 3))]), inputs, rtol=1e-6)
+
+
+def test_copies_of_columns_that_are_read():
+    schema = schema_of(pd.DataFrame({"a": X[:, 0], "b": 2 * X[:, 0], "w": ["u", "v"] * 6}))
+    schema = replace(schema.only([0, 2]), recodings=(Recoding(0, 1, line=(0.5, 0.0)),))
+    rows = schema.read(pd.DataFrame({"a": [np.nan, 1.0], "b": [4.0, 5.0], "w": ["v", None]}))
+    assert rows[:, 0].tolist() == [2, 1]
+    assert [schema.differing_copies(rows[[row]]) for row in (0, 1)] == [set(), {("a", "b")}]
+    assert [schema.value(rows, 0, j) for j in (0, 2)] == [2.0, "v"]
+    assert schema.value(rows, 1, 2) is None
+    assert schema.only([1]).recodings_read == ()

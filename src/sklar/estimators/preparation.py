@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 from sklar.table.constant import constant_columns
 from sklar.table.copies import exact_copies
+from sklar.table.recoding import learn_recodings
 from sklar.table.schema import Schema
 from sklar.target import EncodedTarget
 from sklar.training.data import TrainingData
@@ -80,7 +82,9 @@ def without_copies(schema: Schema, rows: Any, least: int) -> tuple[Schema, list[
     if not left_out or gates.n - len(left_out) < least:
         return schema, []
     kept = np.array([gate for gate in range(gates.n) if gate not in left_out])
-    return schema.only(kept), [group for group in groups if len(group) > 1]
+    groups = [group for group in groups if len(group) > 1]
+    recodings = learn_recodings(rows, groups, schema.encoding.categories)
+    return replace(schema.only(kept), recodings=recodings), groups
 
 
 def named(schema: Schema, replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sklar.export.fields import entries, number, record, refused, text, whole
 from sklar.export.storage import ModelFileError
+from sklar.table.recoding import Recoding
 from sklar.training.replacement import Replacement
 
+Categories = Sequence[tuple[Any, ...] | None]  # of columns
 MOST = 1000  # replacements: a fit judges fewer
 
 
@@ -51,6 +53,35 @@ def read_copies(given: Any, names: Sequence[str]) -> tuple[tuple[str, ...], ...]
     if len(set(members)) < len(members):
         raise ModelFileError("copies holds a column twice")
     return groups
+
+
+def read_recodings(given: Any, categories: Categories, read: Collection[int]) -> tuple[Recoding, ...]:
+    """How columns that are read, by number, are read off others that are not."""
+    return tuple(
+        _recoding(f"recodings[{i}]", one, categories, read) for i, one in enumerate(entries("recodings", given))
+    )
+
+
+def _recoding(where: str, given: Any, categories: Categories, read: Collection[int]) -> Recoding:
+    record(where, given, Recoding._fields)
+    column, copy = (whole(f"{where}.{name}", given[name], 0, len(categories) - 1) for name in ("column", "copy"))
+    if column not in read or copy in read:
+        raise refused(where, "of a column that is read, off one that is not", given)
+    kept = categories[copy], categories[column]
+    line = None if given["line"] is None else _two(f"{where}.line", given["line"], (None, None))
+    if line is not None and kept != (None, None):
+        raise refused(f"{where}.line", "null where a column holds categories", line)
+    pairs = tuple(_two(f"{where}.pairs", pair, kept) for pair in entries(f"{where}.pairs", given["pairs"]))
+    return Recoding(column, copy, line, number(f"{where}.missed", given["missed"], least=0.0), pairs)
+
+
+def _two(where: str, given: Any, kept: Categories) -> tuple[float, float]:
+    """Two numbers, or codes of categories where there are some."""
+    first, second = (number(where, value) for value in entries(where, given, 2))
+    for code, names in zip((first, second), kept, strict=True):
+        if names is not None and code not in range(len(names)):
+            raise refused(where, f"a code below {len(names)}", code)
+    return float(first), float(second)
 
 
 def _name(where: str, given: Any, names: frozenset[str]) -> str:

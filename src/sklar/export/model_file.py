@@ -89,6 +89,7 @@ def write_fitted(path: str | PathLike[str], fitted: FittedModel, parameters: dic
             "encoding": None if schema.encoding.is_plain else schema.encoding.to_dict(),
             "columns": schema.columns.tolist(),
             "gates": schema.gates.tolist(),
+            "recodings": [one._asdict() for one in schema.recodings_read],
         },
         "target": {
             "kind": target.kind,

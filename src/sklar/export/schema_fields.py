@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from sklar.export.fields import entries, indices, number, record, refused, steps, text, truth, whole
+from sklar.export.link_fields import read_recodings
 from sklar.export.storage import ModelFileError
 from sklar.model.gates import Gates
 from sklar.table.encoding import MOST_CATEGORIES, Encoding
@@ -29,7 +30,7 @@ LABEL_TYPES = re.compile(r"\|b1|\|O|[|<][iu][1248]|<f[248]|<U\d+|<[mM]8\[\w+\]")
 
 def read_schema(owner: str, given: Any, tensors: dict[str, torch.Tensor]) -> Schema:
     """The columns of a table, and the gates that open them."""
-    record("schema", given, ("names", "labels", "encoding", "columns", "gates"))
+    record("schema", given, ("names", "labels", "encoding", "columns", "gates", "recodings"))
     names = [
         text(f"schema.names[{i}]", name) for i, name in enumerate(entries("schema.names", given["names"], None, 1))
     ]
@@ -43,7 +44,8 @@ def read_schema(owner: str, given: Any, tensors: dict[str, torch.Tensor]) -> Sch
     gates = np.array(steps("schema.gates", given["gates"], n_gates), dtype=np.intp)
     of_input = np.repeat(gates, encoding.widths()[columns]).tolist()
     gating = Gating(columns, gates, Gates.of(n_gates, of_input))
-    return Schema(owner, tuple(names), text("schema.labels", given["labels"], LABELS), encoding, gating)
+    recodings = read_recodings(given["recodings"], encoding.categories, set(columns.tolist()))
+    return Schema(owner, tuple(names), text("schema.labels", given["labels"], LABELS), encoding, gating, recodings)
 
 
 def _scaling(tensors: dict[str, torch.Tensor], d: int) -> Scaling:

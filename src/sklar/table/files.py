@@ -73,8 +73,10 @@ class Table:
         Of decimal points alone, if nothing is fitted: commas may stand between thousands, which `fit` warns about.
         """
         cells = self.column(name)
-        present = [cell for cell in cells if cell.strip() not in MISSING] if cells.dtype == object else []
-        way = remedy(present, self.decimal) if present and not self.is_typed else None
+        if self.is_typed or cells.dtype != object:
+            return
+        present = [cell for cell in cells if cell.strip() not in MISSING]
+        way = remedy(present, self.decimal) if present else None
         if way is not None and (is_fitted or self.decimal == ","):
             raise TableError(f"{self.source}: column {name!r} holds {present[0]!r}, which is no number here; {way}")
 

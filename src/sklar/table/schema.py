@@ -23,6 +23,7 @@ from sklar.table.dates import refuse_dates
 from sklar.table.doubts import doubt_about, warn_about_classes
 from sklar.table.encoding import Categories, Encoding, learn_categories
 from sklar.table.gating import Gating
+from sklar.table.recoding import Recoding, read_off_copies
 from sklar.table.scaling import BLOCK_ENTRIES, EVERY, require_finite
 from sklar.table.sparse import by_columns, dense, like
 from sklar.table.target_values import check_target, plain_target
@@ -53,6 +54,7 @@ class Schema:
     labels: str
     encoding: Encoding
     gating: Gating  # which columns the network reads, and the gates that open them
+    recodings: tuple[Recoding, ...] = ()  # how columns are read off exact copies of them
 
     @classmethod
     def of(cls, table: TrainingTable, params: dict[str, Any], encoding: Encoding | None = None) -> Schema:
@@ -119,14 +121,40 @@ class Schema:
                 validate_data(checks, table.native, reset=False, skip_check_array=True)
             columns = columns or table.number_columns(self.names)
             rows = check_array(self.encoding.rows(columns, self.columns), ensure_all_finite=False, estimator=self.owner)
+        rows = self.read_off_copies(rows)
         require_finite(rows, list(self.names), self._read, missing=True)
         self.encoding.warn_unseen(rows, list(self.names), self._read)
         return rows
 
+    def read_off_copies(self, rows: Any) -> Any:
+        """Rows in which a column that is read, and has no value, has that which an exact copy of it says."""
+        return read_off_copies(rows, self.recodings_read)
+
+    @cached_property
+    def recodings_read(self) -> tuple[Recoding, ...]:
+        """Those of the columns that the network reads."""
+        read = set(self.columns.tolist())
+        return tuple(one for one in self.recodings if one.column in read)
+
+    def differing_copies(self, row: np.ndarray) -> set[tuple[str, str]]:
+        """Columns that are read, and copies of them that say something else, or nothing, in one row (1, d)."""
+        found = [one for one in self.recodings_read if one.differ(row)[0]]
+        return {(self.names[one.column], self.names[one.copy]) for one in found}
+
+    def value(self, rows: np.ndarray, row: int, column: int) -> Any:
+        """What a row of `read` has in a column of numbers or categories; None where it is missing, or a date."""
+        value, kept = float(rows[row, column]), self.encoding.categories[column]
+        if np.isnan(value) or self.encoding.dates[column]:
+            return None
+        return value if kept is None else kept[int(value)] if value < len(kept) else None
+
     def absent(self, rows: Any) -> np.ndarray:
-        """Where rows miss a value that no row of fit missed: bool (n, d)."""
-        absent = None if sparse.issparse(rows) else self.encoding.absent(rows)
-        return np.zeros(rows.shape, dtype=bool) if absent is None else absent
+        """Where rows miss a value that no row of fit missed, in columns that are read: bool (n, d)."""
+        absent = np.zeros(rows.shape, dtype=bool)
+        found = None if sparse.issparse(rows) else self.encoding.absent(rows[:, self._read], self._read)
+        if found is not None:
+            absent[:, self._read] = found
+        return absent
 
     def withheld(self, rows: Any, part: slice = EVERY) -> np.ndarray | None:
         """The gates of rows, or of a part of them, that miss such a value: bool (n, gates); None where none does."""

@@ -24,6 +24,14 @@ def test_rows_are_those_of_the_table(model):
         read_each(model.fitted_.schema, b'{"rows": [{}, {}]}', "application/json", 1)
 
 
+def test_a_copy_is_read_where_its_original_is_missing():
+    X, value = toy_rows(200)
+    X[:, 4] = 2 * X[:, 0]
+    schema = CopulaSelectorRegressor(penalty=0.01, max_epochs=2, random_state=0).fit(X, value).fitted_.schema
+    rows = read_rows(schema, b'{"rows": [{"x0": null, "x1": 1, "x2": 2, "x3": 3, "x4": 8}]}', "application/json", 5)
+    np.testing.assert_allclose(rows, [[4, 1, 2, 3, 8]])
+
+
 def told(schema, body, content_type="application/json"):
     """The error of a request."""
     with pytest.raises(RequestError) as caught:

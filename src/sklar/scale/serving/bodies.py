@@ -91,7 +91,7 @@ def _plain_rows(schema: Schema, cells: list[list[Any]]) -> np.ndarray:
         rows = np.array([[np.nan if value is None else float(value) for value in row] for row in cells])
     if np.isinf(rows).any():
         _require_numbers(schema, cells)
-    return rows.astype(np.float64)
+    return schema.read_off_copies(rows.astype(np.float64))
 
 
 def _array(cells: list[list[Any]]) -> np.ndarray:
