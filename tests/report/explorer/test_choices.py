@@ -16,7 +16,7 @@ def test_the_prices_are_those_that_the_fit_chose_from(priced):
     model, _, _ = priced
     prices = [one for one in choices(model.history_) if one["what"] == "price"]
     (chosen,) = (one for one in prices if one["chosen"])
-    assert chosen["how"] == f"{model.penalty_:.2g} a feature"
+    assert chosen["how"] == f"{model.penalty_:.2g}"
     assert min(one["above"] for one in prices) == 0
     assert chosen["above"] <= chosen["error"]
     within = [one for one in prices if one["above"] <= one["error"]]
@@ -28,7 +28,8 @@ def test_the_page_tells_the_rule_where_its_numbers_are(priced, tmp_path):
     model, X, y = priced
     page = model.report(X, y, tmp_path / "page.html", audit=False).read_text(encoding="utf-8")
     path, tried = page.split('id="path"')[1].split('id="choices"')
-    assert "one standard error of the best" in " ".join(tried.split())
+    assert "within one standard error of the best" in " ".join(tried.split())
+    assert len(tried.split('id="price-table"')[1].split("</table>")[0].split("<tr")) == 6  # its head, and four prices
     assert "It did not choose the price" in path
     assert "of the best" not in path
 

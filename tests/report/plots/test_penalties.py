@@ -34,13 +34,14 @@ def test_the_ring_is_of_the_fit_itself_not_of_what_answers_at_other_prices():
         "chosen": True,
     }
     other = {**one, "mean_features": 3.0, "score": 0.7, "model": 1}
-    ax = plot_path(replace(fitted, history=[one, {**one, "mean_features": 9.0, "chosen": False}, other]))
+    ends = [{"part": "final", "mean_features": 1.0}, {"part": "final", "mean_features": 2.0}]
+    ax = plot_path(replace(fitted, history=[one, {**one, "mean_features": 9.0, "chosen": False}, other, *ends]))
     np.testing.assert_allclose(ax.lines[-1].get_xydata()[0], [2.5, 0.6])
-    assert "(ringed, when it was chosen)" in ax.get_title("left")
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_linestyle() == "--"] == [1.5]
     one.pop("score")
-    ax = plot_path(replace(fitted, history=[one]))
+    ax = plot_path(replace(fitted, history=[one, *ends]))
     assert ax.lines[-1].get_xdata()[0] in fitted.path["mean_features"]
-    assert "(ringed)" in ax.get_title("left")
+    assert "dashed" not in ax.get_title("left")
 
 
 def test_numbers_of_points_that_lie_together_do_not_overlap():

@@ -39,7 +39,7 @@ def _line(record: dict[str, Any], least: float) -> dict[str, Any]:
         "how": how(record),
         "loss": four_digits(loss),
         "above": four_digits(loss - least) if is_price else None,
-        "error": four_digits(float(record["error"])) if is_price else None,
+        "error": four_digits(float(record.get("error", 0.0))) if is_price else None,
         "features": four_digits(float(record["mean_features"])) if "mean_features" in record else None,
         "chosen": bool(record["chosen"]),
     }
@@ -62,7 +62,7 @@ def _of_one_set(record: dict[str, Any]) -> str:
 
 
 def _of_penalty(record: dict[str, Any]) -> str:
-    return f"{float(record['penalty']):.2g} a feature"
+    return f"{float(record['penalty']):.2g}"
 
 
 # Of each part of a history: what was tried, and how a record says it.

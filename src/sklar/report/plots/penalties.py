@@ -19,7 +19,7 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
     """Draw the held-out score against features per row along the path of penalties, and a ring for the one chosen.
 
     The curve is of what answers at other penalties. The ring is the fit's own: what it gave the same held-out rows when
-    they chose its penalty (before it learned on from all rows and made its last decisions).
+    they chose its penalty. The dashed line is how many features it gives rows now, having learned on from all rows.
     Where the target has no score (counts, times, labels), or the path none, it is the held-out loss. Numbers are the
     penalties. A ranker's are losses of the rows of `fit` judged out of fold, against k.
 
@@ -53,13 +53,16 @@ def plot_path(estimator: Any, ax: Axes | None = None) -> Axes:
         place = (sizes[i], values[i] + errors[i])
         ax.annotate(labels[i], place, (0, 7), textcoords="offset points", ha="center", color=MUTED, fontsize=8)
     own = None if fitted is None else _own_point(fitted.history, "score" if "score" in path else "loss")
+    told = f"chosen penalty {penalty:.2g} (ringed); numbers are penalties"
+    if fitted is not None and own is not None:
+        ax.plot(*own, "o", color=ACCENT, markersize=5)
+        ax.axvline(_features_now(fitted.history), color=ACCENT, linewidth=1, linestyle="--", zorder=0)
+        told += "\ndashed: features per row of the fit as it is now"
     ringed = (sizes[chosen], values[chosen]) if own is None else own
     ax.plot(*ringed, "o", markersize=13, markerfacecolor="none", color=ACCENT, markeredgewidth=2)
     ax.margins(x=0.08, y=0.2)
     ax.set_xlabel("features per row")
     ax.set_ylabel(name)
-    when = "" if own is None else ", when it was chosen"
-    told = f"chosen penalty {penalty:.2g} (ringed{when}); numbers are penalties"
     title(ax, "fitted k ringed" if "k" in path else told)
     quiet(ax)
     return ax
@@ -75,6 +78,11 @@ def _own_point(history: list[dict[str, Any]], what: str) -> tuple[float, float] 
         return None
     size, value = (float(np.mean([one[key] for one in own])) for key in ("mean_features", what))
     return size, value
+
+
+def _features_now(history: list[dict[str, Any]]) -> float:
+    """Features per row of the fit as it ended, of several models the mean."""
+    return float(np.mean([one["mean_features"] for one in history if one.get("part") == "final"]))
 
 
 def _apart(sizes: np.ndarray, first: int) -> list[int]:
