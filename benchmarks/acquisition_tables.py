@@ -23,6 +23,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -169,49 +170,72 @@ def _leads(rows: list[dict[str, Any]], rival: str, k: int) -> list[float]:
 
 def prices_table(rows: list[dict[str, Any]]) -> str:
     """Markdown: what each budget buys, ours / GDFS / DIME / DIME fitted with the prices."""
-    lines = ["| table |" + "".join(f" budget {b} |" for b in BUDGETS), "|---" * (1 + len(BUDGETS)) + "|"]
-    for name in _names(rows):
-        cells = [[_values(rows, name, method, "budget", b) for method in METHODS] for b in BUDGETS]
-        if all(all(cell) for cell in cells):
-            lines.append(
-                f"| {name} |" + "".join(f" {' / '.join(f'{np.mean(v):.1f}' for v in cell)} |" for cell in cells)
-            )
-    return "\n".join(lines)
+
+    def cell(name: str, budget: float) -> list[float]:
+        return [_mean_at(rows, name, method, "budget", budget) for method in METHODS]
+
+    def shown(name: str, budget: float) -> str:
+        return " / ".join(f"{value:.1f}" for value in cell(name, budget))
+
+    return _side_by_side([f"budget {b}" for b in BUDGETS], BUDGETS, _complete(rows, METHODS), cell, shown)
 
 
 def stopping_table(rows: list[dict[str, Any]]) -> str:
     """Markdown: accuracy (features a row) when sure, ours / DIME / DIME stopped by worth at as many as ours."""
-    lines = ["| table |" + "".join(f" {c} |" for c in SHOWN_CONFIDENCES), "|---" * (1 + len(SHOWN_CONFIDENCES)) + "|"]
-    for name in _names(rows):
-        cells = [_stopping_cell(rows, name, c) for c in SHOWN_CONFIDENCES]
-        if all(cells):
-            lines.append(f"| {name} |" + "".join(f" {cell} |" for cell in cells))
-    return "\n".join(lines)
+
+    def cell(name: str, confidence: float) -> list[float]:
+        ours, dime = (_mean_at(rows, name, method, "confidence", confidence) for method in ("sklar", "dime"))
+        return [ours, dime, _by_worth(rows, name, _mean_at(rows, name, "sklar", "confidence", confidence, "features"))]
+
+    def shown(name: str, confidence: float) -> str:
+        features = [_mean_at(rows, name, method, "confidence", confidence, "features") for method in ("sklar", "dime")]
+        ours, dime, by_worth = cell(name, confidence)
+        return f"{ours:.1f} ({features[0]:.1f}) / {dime:.1f} ({features[1]:.1f}) / {by_worth:.1f}"
+
+    names = [name for name in _complete(rows, ("sklar", "dime")) if np.isfinite(cell(name, 0.8)).all()]
+    return _side_by_side([f"P = {c}" for c in SHOWN_CONFIDENCES], SHOWN_CONFIDENCES, names, cell, shown)
 
 
-def _stopping_cell(rows: list[dict[str, Any]], name: str, confidence: float) -> str:
-    pairs = []
-    for method in ("sklar", "dime"):
-        pair = [_values(rows, name, method, "confidence", confidence, what) for what in ("score", "features")]
-        if not all(pair):
-            return ""
-        pairs.append([float(np.mean(one)) for one in pair])
-    by_worth = [
-        [float(np.mean(_values(rows, name, "dime", "worth", w, what))) for what in ("features", "score")]
-        for w in WORTHS
+def _side_by_side(
+    heads: list[str],
+    places: tuple[float, ...],
+    names: list[str],
+    cell: Callable[[str, float], list[float]],
+    shown: Callable[[str, float], str],
+) -> str:
+    """A line for each table, and one of our mean lead over each of the others in a cell, on how many tables."""
+    lines = ["| table |" + "".join(f" {head} |" for head in heads), "|---" * (1 + len(heads)) + "|"]
+    lines += [f"| {name} |" + "".join(f" {shown(name, place)} |" for place in places) for name in names]
+    leads = [np.array([cell(name, place) for name in names]) for place in places]
+    texts = [
+        " / ".join(f"{lead.mean():+.1f} ({(lead > 0).sum()} of {len(names)})" for lead in (of[:, :1] - of[:, 1:]).T)
+        for of in leads
+        if len(names)
     ]
-    at_as_many = np.interp(pairs[0][1], *zip(*sorted(by_worth), strict=True))
-    return " / ".join([*(f"{accuracy:.1f} ({features:.1f})" for accuracy, features in pairs), f"{at_as_many:.1f}"])
+    return "\n".join([*lines, "| our mean lead |" + "".join(f" {text} |" for text in texts)])
+
+
+def _by_worth(rows: list[dict[str, Any]], name: str, features: float) -> float:
+    """The accuracy of DIME, stopped where nothing is worth a price, at so many features a row."""
+    pairs = [[_mean_at(rows, name, "dime", "worth", w, what) for what in ("features", "score")] for w in WORTHS]
+    return float(np.interp(features, *zip(*sorted(pairs), strict=True)))
+
+
+def _complete(rows: list[dict[str, Any]], methods: Iterable[str]) -> list[str]:
+    """The tables that all these methods have rows of."""
+    return [
+        name for name in _names(rows) if all((name, m) in {(r["table"], r["method"]) for r in rows} for m in methods)
+    ]
 
 
 def _names(rows: list[dict[str, Any]]) -> list[str]:
     return [name for name in TABLES if any(row["table"] == name for row in rows)]
 
 
-def _values(
-    rows: list[dict[str, Any]], name: str, method: str, rule: str, at: float, what: str = "score"
-) -> list[float]:
-    return [row[what] for row in rows if (row["table"], row["method"], row.get(rule)) == (name, method, at)]
+def _mean_at(rows: list[dict[str, Any]], name: str, method: str, rule: str, at: float, what: str = "score") -> float:
+    """Over the splits; NaN where there are no rows."""
+    found = [row[what] for row in rows if (row["table"], row["method"], row.get(rule)) == (name, method, at)]
+    return float(np.mean(found)) if found else float("nan")
 
 
 def main(arguments: list[str] | None = None) -> None:

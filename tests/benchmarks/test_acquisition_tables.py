@@ -84,8 +84,9 @@ def test_a_row_for_every_rule_and_three_tables(scripts, monkeypatch):
     assert all(row["features"] <= 10 for row in rows if "features" in row)
     assert tables.table(rows).splitlines()[2].startswith("| breast-cancer | 1 | `sklar`")
     prices, stopping = tables.prices_table(rows), tables.stopping_table(rows)
-    assert prices.splitlines()[-1].count(" / ") == 3 * len(tables.BUDGETS)
-    assert stopping.splitlines()[-1].count("(") == 2 * len(tables.SHOWN_CONFIDENCES)
+    assert prices.splitlines()[2].count(" / ") == 3 * len(tables.BUDGETS)
+    assert stopping.splitlines()[2].count("(") == 2 * len(tables.SHOWN_CONFIDENCES)
+    assert [text.splitlines()[-1].count(" of 1)") for text in (prices, stopping)] == [9, 6]
 
 
 def test_when_a_row_stops(scripts):
