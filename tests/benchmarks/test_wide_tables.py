@@ -37,6 +37,7 @@ def test_the_table_has_a_line_for_each_data_and_arm():
         for seed in (0, 1)
         for arm in wide_tables.ARMS
     ]
-    first, second = wide_tables.table(rows).splitlines()[2:]
-    assert first == "| colon | 2 | with | 80.0 | 0.500 | 20.0 | 8 of 10 | 2.0 |"
-    assert second == "| colon | 2 | without | 80.0 | 0.500 | 20.0 |  | 2.0 |"
+    first, second, *rivals = wide_tables.table(rows).splitlines()[2:]
+    assert first == "| colon | 2 | `sklar` | 80.0 | 0.500 | 20.0 | 8 of 10 | 2.0 |"
+    assert second == "| colon | 2 | `sklar`, one set not tried | 80.0 | 0.500 | 20.0 |  | 2.0 |"
+    assert len(rivals) == 2

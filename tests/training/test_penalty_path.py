@@ -52,3 +52,10 @@ def test_records_are_the_table_row_by_row():
     assert {one["part"] for one in records} == {"penalty"}
     for name, column in choice.path.items():
         assert [one[name] for one in records] == column
+
+
+def test_a_choice_in_other_units_is_the_same_member():
+    choice = choose_penalty(PENALTIES, losses(0.0, 0.5, 1.0), np.array([5, 3, 1]))
+    other = choice.in_units([1.0, 2.0, 3.0])
+    assert (other.member, other.penalty) == (choice.member, 1.0)
+    assert other.path == {**choice.path, "penalty": [1.0, 2.0, 3.0]}

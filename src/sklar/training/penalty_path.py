@@ -21,6 +21,10 @@ class PathChoice(NamedTuple):
     penalty: float
     path: PenaltyPath
 
+    def in_units(self, penalties: list[float]) -> PathChoice:
+        """The same choice from a path of other penalties."""
+        return PathChoice(self.member, penalties[self.member], {**self.path, "penalty": penalties})
+
     def records(self) -> list[dict[str, Any]]:
         """The rows of the table, for the history of a fit, the chosen one marked.
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from sklar.training.honest.confidence import Said, compared_fairly, pooled, said_by
+from sklar.training.honest.confidence import Said, choose_together, compared_fairly, pooled, said_by
 from sklar.training.honest.decisions import HeldOut
 from sklar.training.honest.persuasion import with_spread
 from sklar.training.honest.strength import Candidate
@@ -52,11 +52,27 @@ def test_candidates_lose_what_they_lose_at_their_best_confidence():
     logits, y = drawn(300)
     path = PathChoice(0, 1.0, {"penalty": [1.0], "loss": [0.0], "error": [0.0], "mean_features": [0.0]})
     ends = (slice(0, 100), slice(100, 300))
-    held = [HeldOut(path, np.zeros(200), np.ones(200), np.zeros(200), 3 * logits[end]) for end in ends]
-    held = [one._replace(losses=np.zeros(len(one.outputs))) for one in held]
+    held = [HeldOut(path, np.zeros(200), np.ones(200), np.zeros(200), 3 * logits[end][None]) for end in ends]
+    held = [one._replace(losses=np.zeros(one.outputs.shape[1])) for one in held]
     selector, predictors = small_parts()
     fair = compared_fairly(Candidate(1.0, selector, predictors, held), Task(2), y)
     expected = said_by(held, y).at_best_confidence(Task(2))[1]
     assert [len(one.losses) for one in fair.held_out] == [100, 200]
     np.testing.assert_array_equal(np.concatenate([one.losses for one in fair.held_out]), expected)
     assert expected.mean() < Task(2).row_loss(3 * logits, y).mean()
+
+
+def test_a_price_is_chosen_by_the_rows_of_all_splits_at_best_confidence():
+    """What is too sure of itself loses more than nothing does; at its best confidence it is worth its features."""
+    logits, y = drawn(400)
+    noise = torch.randn(400, 2, generator=seeded(5))
+    members = torch.stack([8 * logits + 8 * noise, 8 * logits, torch.zeros(400, 2)])
+    halves = (slice(0, 200), slice(200, 400))
+    path = {"penalty": [0.1, 0.2, 0.3], "loss": [0.0] * 3, "error": [0.0] * 3, "mean_features": [9.0, 4.0, 0.0]}
+    none = np.zeros(200)
+    held = [HeldOut(PathChoice(2, 0.3, path), none, none, none, members[:, half]) for half in halves]
+    choice = choose_together(held, [1.0, 2.0, 3.0], Task(2), y)
+    assert (choice.member, choice.penalty) == (1, 2.0)
+    assert choice.path["mean_features"] == [9.0, 4.0, 0.0]
+    assert choice.path["loss"][1] < choice.path["loss"][2]
+    assert Task(2).row_loss(members[1], y).mean() > Task(2).row_loss(members[2], y).mean()

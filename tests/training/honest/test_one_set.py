@@ -11,10 +11,12 @@ from sklar.model.gates import Gates
 from sklar.training.data import TrainingData
 from sklar.training.engine.run import Run
 from sklar.training.honest.folds import deal
-from sklar.training.honest.one_set import most_related, screen_to_one_set, show_all, shown_whole
+from sklar.training.honest.one_set import is_wide, most_related, screen_to_one_set, show_all, shown_whole
+from sklar.training.honest.predictor_choice import choose_predictors, with_first_reading
 from sklar.training.honest.rehearsal import Rehearsal, rehearse, tries_one_set
 from sklar.training.honest.scoring import new_selector
 from sklar.training.honest.settings import HonestSettings, PredictorSettings, Schedule, SelectorSettings
+from sklar.training.penalty_path import PathChoice
 from sklar.training.tasks import Task
 from tests.helpers import seeded
 
@@ -99,7 +101,32 @@ def test_rehearsals_take_what_loses_less():
     assert record["chosen"] == (found.one_set is not None) == (record["loss"] < record["loss_of_selector"])
     settings = found.applied(SETTINGS)
     assert settings.one_set == found.one_set
+    assert settings.price is found.price
+    assert found.price.path["penalty"] == list(SETTINGS.schedule.penalties)
     assert settings.held_fraction == (SETTINGS.held_fraction if found.one_set is None else 0.0)
+
+
+def test_a_fit_takes_the_price_of_its_rehearsals_in_its_own_unit(monkeypatch):
+    price = PathChoice(
+        1, 0.01, {"penalty": [0.1] * 4, "loss": [1.0] * 4, "error": [0.5] * 4, "mean_features": [3.0] * 4}
+    )
+    monkeypatch.setattr("sklar.training.honest.fit.rehearse", lambda *_: Rehearsal(1.0, True, None, price, []))
+    x, y = rows(n=90, d=150, shift=1.5)
+    model = CopulaSelectorClassifier(random_state=0, max_epochs=20).fit(x.numpy(), y.numpy())
+    prices = [one for one in model.history_ if one["part"] == "penalty"]
+    assert [one["chosen"] for one in prices] == [False, True, False, False]
+    assert prices[1]["penalty"] == pytest.approx(model.penalty_)
+    assert model.penalty_ != 0.01
+    assert [one["loss"] for one in prices] == [1.0] * 4
+
+
+def test_no_other_reading_is_tried_of_more_features_than_rows():
+    x, y = rows()
+    settings, tried = choose_predictors(TrainingData(x, y, None, Gates(200)), Task(2), SETTINGS, 0, Run())
+    assert tried == []
+    assert settings == with_first_reading(SETTINGS, Gates(200))
+    assert is_wide(Gates(121), 120, SETTINGS)
+    assert not is_wide(Gates(120), 120, SETTINGS)
 
 
 def test_noise_of_many_features_shows_nothing():
@@ -110,7 +137,7 @@ def test_noise_of_many_features_shows_nothing():
 
 
 def test_a_fit_with_one_set_gives_all_rows_the_same_and_is_a_model_as_any(tmp_path, monkeypatch):
-    chosen = Rehearsal(1.0, True, 0.5, [{"part": "one set", "chosen": True}])
+    chosen = Rehearsal(1.0, True, 0.5, None, [{"part": "one set", "chosen": True}])
     monkeypatch.setattr("sklar.training.honest.fit.rehearse", lambda *_: chosen)
     x, y = rows(n=90, d=150, shift=1.5)
     model = CopulaSelectorClassifier(random_state=0, max_epochs=40).fit(x.numpy(), y.numpy())

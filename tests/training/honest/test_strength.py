@@ -35,7 +35,7 @@ def held_out(loss, size=2.0, n=400, evidence=0.0):
         loss + 0.5 * noise + 0.02 * RNG.standard_normal(n),
         np.full(n, size),
         evidence + RNG.standard_normal(n),
-        torch.zeros(n, 2),
+        torch.zeros(1, n, 2),
     )
 
 
@@ -91,7 +91,7 @@ def test_the_false_alarm_rate_is_what_it_says():
     """2,000 draws without evidence: 2% and 5 binomial deviations, a false alarm in less than one of a million."""
     draws = np.random.default_rng(3).standard_normal((2000, 60))
     path = PathChoice(0, 1.0, {"penalty": [1.0], "loss": [0.0], "error": [0.0], "mean_features": [0.0]})
-    alarms = [shows_something([HeldOut(path, one, one, one, torch.zeros(60, 2))], 0.02) for one in draws]
+    alarms = [shows_something([HeldOut(path, one, one, one, torch.zeros(1, 60, 2))], 0.02) for one in draws]
     assert abs(np.mean(alarms) - 0.02) < 5 * (0.02 * 0.98 / 2000) ** 0.5
 
 

@@ -16,6 +16,7 @@ from torch import Tensor
 
 from sklar.training.honest.decisions import HeldOut
 from sklar.training.honest.strength import Candidate
+from sklar.training.penalty_path import PathChoice, choose_penalty
 from sklar.training.tasks import Task
 
 CONFIDENCES = np.linspace(0, 1.5, 61)  # factors on what is predicted: 0 is the mean, or that all classes are as likely
@@ -41,8 +42,20 @@ class Said(NamedTuple):
 
 def said_by(held_out: Sequence[HeldOut], y: Tensor) -> Said:
     """The same of the predictors of a selector, which was judged split by split."""
-    outputs, evidence = [one.outputs for one in held_out], [one.evidence for one in held_out]
+    outputs, evidence = [one.outputs[one.choice.member] for one in held_out], [one.evidence for one in held_out]
     return Said(torch.cat(outputs), y, np.concatenate(evidence))
+
+
+def choose_together(held_out: Sequence[HeldOut], penalties: Sequence[float], task: Task, y: Tensor) -> PathChoice:
+    """One of the `penalties` of a path by the held-out rows of several splits (targets y) together.
+
+    Every penalty loses what it loses at its best confidence: few features leave predictors less sure, and among those
+    that are too sure of themselves showing nothing would win by that alone.
+    """
+    members = [torch.cat([one.outputs[g] for one in held_out]) for g in range(len(penalties))]
+    losses = np.stack([Said(outputs, y, np.empty(0)).at_best_confidence(task)[1] for outputs in members])
+    sizes = np.mean([one.choice.path["mean_features"] for one in held_out], axis=0)
+    return choose_penalty(list(penalties), losses, sizes)
 
 
 def pooled(parts: list[Said]) -> Said:

@@ -73,7 +73,7 @@ class HeldOut(NamedTuple):
     losses: np.ndarray  # (n,)
     sizes: np.ndarray  # features of each row, (n,)
     evidence: np.ndarray  # that the masks say anything, of mean 0 where they do not, (n,)
-    outputs: Tensor  # of the predictors together, (n, out)
+    outputs: Tensor  # of the predictors together, at every penalty of the path: (G, n, out)
 
 
 def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tensor) -> list[HeldOut]:
@@ -86,7 +86,8 @@ def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tenso
     members = torch.tensor([choice.member for choice in choices], device=x.device)
     chosen = selector.masks(x, grid.gather(1, members.unsqueeze(1)).squeeze(1), undecided)
     sizes = chosen.sum(-1).cpu().numpy()
-    outputs, evidence = evidence_of(predictors, chosen)
+    evidence = evidence_of(predictors, chosen)[1]
+    outputs = torch.stack([predictors.held_out_outputs(x, mask) for mask in masks], 1)  # (P, G, n, out)
     return [
         HeldOut(choice, paths[p].row_losses[choice.member], sizes[p], evidence[p], outputs[p])
         for p, choice in enumerate(choices)

@@ -51,8 +51,8 @@ NOTHING = (
     "gets none; more rows may show more, and a given penalty selects regardless"
 )
 EMPTY = (
-    "no training row gets a feature: at the penalty {:.3g} none is worth its price; a smaller penalty selects more "
-    "(penalty='auto' lets held-out rows choose it)"
+    "no training row gets a feature: at the penalty {:.3g}, which {}, none is worth its price; a smaller penalty "
+    "selects more"
 )
 
 
@@ -94,7 +94,8 @@ def train_honest(
     if not any(fit.shows):
         warnings.warn(NOTHING, stacklevel=3)
     elif not any(history[-1]["mean_features"] for history in fit.history):
-        warnings.warn(EMPTY.format(fit.penalty(0)), stacklevel=3)
+        whose = "held-out rows chose" if settings.penalty == "auto" else "was given ('auto' lets held-out rows choose)"
+        warnings.warn(EMPTY.format(fit.penalty(0), whose), stacklevel=3)
     tried += [] if rehearsal is None else rehearsal.tried
     tried += [] if renewal is None else [{"part": "new rows", "rows": renewal.n_rows}]
     return combined([_trained(fit, i, tried) for i in range(n_models)])
@@ -140,6 +141,8 @@ def fit_honest(
         asked = grid.shape[1] > 1  # else the penalty was given
         held_out = [candidates[i].held_out for i in which]
         choices = [rows[p].choice if rows and asked else None for p, rows in enumerate(held_out)]
+        if settings.price is not None:
+            choices = [settings.price.in_units(penalties) for penalties in grid.exp().tolist()]
         shows = [_shows(rows[p : p + 1], settings) for p, rows in enumerate(held_out)]
         tried = [[c.record([p], c is candidates[i]) for c in candidates if c.held_out] for p, i in enumerate(which)]
         elsewhere = asked_elsewhere(selector, grid, settings)

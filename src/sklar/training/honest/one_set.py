@@ -11,7 +11,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sklar.model.gates import largest_by_gate
+from sklar.model.gates import Gates, largest_by_gate
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.confidence import Said
@@ -25,6 +25,11 @@ from sklar.training.honest.settings import SHUT, HonestSettings
 from sklar.training.tasks import Task
 
 EVERY_SCORE = 0.5 * SHUT  # a threshold that every score exceeds, but for those of gates that are shut
+
+
+def is_wide(gates: Gates, n_rows: int, settings: HonestSettings) -> bool:
+    """Whether there are more features than rows: what all of them say together is noise then."""
+    return gates.n > max(n_rows, settings.schedule.least_width)
 
 
 def most_related(folds: Folds, task: Task, most: int) -> Tensor:

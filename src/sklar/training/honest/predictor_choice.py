@@ -21,6 +21,7 @@ from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.decisions import mean_and_error
 from sklar.training.honest.folds import Folds, deal
+from sklar.training.honest.one_set import is_wide
 from sklar.training.honest.predictors import FoldPredictors, random_masks
 from sklar.training.honest.settings import HonestSettings, PredictorSettings
 from sklar.training.tasks import Task
@@ -63,11 +64,11 @@ def choose_predictors(
 
     The first reading is the one that the constants were chosen with. Another replaces it only if rows lose less by it,
     by `DecisionSettings.other_predictors` standard errors of the paired difference. Strengths are tried first, then
-    cuts with the best of them.
+    cuts with the best of them. Of more features than rows none is tried: the first is what rehearsals learn with.
     """
     strengths, cuts = settings.regularisations, settings.bins_for(data.gates)
     first = Reading(cuts[0], strengths[0])
-    if len(strengths) == len(cuts) == 1:
+    if len(strengths) == len(cuts) == 1 or is_wide(data.gates, len(data.x), settings):
         return with_first_reading(settings, data.gates), []
     folds = _folds(data, settings, seed)
     best = _tried(folds, task, settings, first, seed, run)

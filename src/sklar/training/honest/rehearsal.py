@@ -14,11 +14,12 @@ from sklar.training.engine.loop import Record
 from sklar.training.engine.run import Run
 from sklar.training.engine.runtime import threads_for
 from sklar.training.honest.beginning import Problems, begin
-from sklar.training.honest.confidence import Said, compared_fairly, pooled, said_by
+from sklar.training.honest.confidence import Said, choose_together, compared_fairly, pooled, said_by
 from sklar.training.honest.folds import deal
-from sklar.training.honest.one_set import screen_to_one_set, shown_whole
+from sklar.training.honest.one_set import is_wide, screen_to_one_set, shown_whole
 from sklar.training.honest.settings import HonestSettings
 from sklar.training.honest.strength import Candidate, begin_strengths, is_beyond_chance, pool, preferred
+from sklar.training.penalty_path import PathChoice
 from sklar.training.tasks import Task
 
 
@@ -28,11 +29,12 @@ class Rehearsal(NamedTuple):
     strength: float
     shows: bool  # whether anything can be shown to matter
     one_set: float | None  # where all rows get those most related to the target alone: how far to trust what they say
+    price: PathChoice | None  # of the path's penalties, in their unit; None where the fit's own held-out rows choose
     tried: list[Record]
 
     def applied(self, settings: HonestSettings) -> HonestSettings:
         """The settings of the fit itself."""
-        decided = replace(settings, strengths=(self.strength,), shows=self.shows)
+        decided = replace(settings, strengths=(self.strength,), shows=self.shows, price=self.price)
         # All that rows held out would say is said: so all of them choose the set, and learn.
         return decided if self.one_set is None else replace(decided, one_set=self.one_set, held_fraction=0.0)
 
@@ -40,7 +42,8 @@ class Rehearsal(NamedTuple):
 def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int, run: Run) -> Rehearsal | None:
     """Try the strengths on several splits of few rows; None where a fit's own held-out rows are enough.
 
-    Of more features than rows, one set for all rows is tried too.
+    Of more features than rows, one set for all rows is tried too, and the rows of all splits choose the price: those
+    that one fit holds out are so few that they mostly choose the one that shows nothing.
     """
     splits = settings.schedule.splits_for(len(data.x))
     if splits == 1 or len(settings.strengths) == 1 or settings.held_fraction == 0:
@@ -59,10 +62,11 @@ def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int
     everything = range(splits)
     best = candidates[preferred(candidates, everything, settings)]
     records = [one.record(everything, one is best) for one in candidates]
-    said, one_set = said_by(best.held_out, target), None
+    said, one_set, price = said_by(best.held_out, target), None, None
     if tries_one_set(settings, data.gates, len(data.x)):
         of_set = pooled([_one_set(problems, settings, seed, run) for problems in _splits(data, task, splits, seed)])
         (confidence, losses), (_, of_selector) = (one.at_best_confidence(task) for one in (of_set, said))
+        price = choose_together(best.held_out, settings.schedule.penalties, task, target)
         loss, loss_of_selector = float(losses.mean()), float(of_selector.mean())
         if loss < loss_of_selector:
             said, one_set = of_set, confidence
@@ -70,13 +74,13 @@ def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int
         features = float(min(settings.schedule.one_set, data.gates.n))
         records.append({"part": "one set", **compared, "mean_features": features, "chosen": one_set is not None})
     shows = is_beyond_chance(said.evidence, settings.decisions.false_alarms)
-    return Rehearsal(best.strength, shows, one_set, records)
+    return Rehearsal(best.strength, shows, one_set, price, records)
 
 
 def tries_one_set(settings: HonestSettings, gates: Gates, n_rows: int) -> bool:
     """Whether rehearsals of so many rows try one set for all of them: of more features than rows, at one price."""
-    many = gates.n > max(n_rows, settings.schedule.least_width)
-    return many and gates.cost is None and settings.selector.k is None and settings.penalty == "auto"
+    priced = settings.selector.k is None and settings.penalty == "auto"
+    return is_wide(gates, n_rows, settings) and gates.cost is None and priced
 
 
 def _one_set(problems: Problems, settings: HonestSettings, seed: int, run: Run) -> Said:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sklar.model.gates import Gates
 from sklar.training.data import with_defaults
+from sklar.training.penalty_path import PathChoice
 
 # What an estimator's parameter left at None stands for.
 DEFAULTS: dict[str, Any] = {"predict_hidden": 64, "learning_rate": 1e-2, "weight_decay": 0.1, "max_epochs": None}
@@ -193,9 +194,7 @@ class DecisionSettings:
     score_errors: float = 3.0
     stand_in: float = 0.7  # features correlated more than this can stand in for each other
     excluding: float = -0.5  # gates of a lower correlation exclude each other
-    lost_by_substitutes: float = (
-        0.008  # that one of such features may lose, in the units of penalties: see `substitutes`
-    )
+    lost_by_substitutes: float = 0.008  # that one of such features may lose, in units of penalties: see `substitutes`
     lost_by_a_kind: float = 0.05  # and no kind of so many rows that got several may clearly lose more than this
     rows_of_a_kind: int = 100
     clearly_worse: float = 3.0  # standard errors of what a kind of rows loses
@@ -254,6 +253,7 @@ class HonestSettings:
     regularisations: tuple[float, ...] = (1.0, 3.0)
     bins: tuple[int, ...] = (0, 8)
     shows: bool | None = None  # whether anything can be shown, if that is known; None: held-out rows say
+    price: PathChoice | None = None  # of the path's penalties, in their unit, if that is known; None: held-out rows say
     # Where all rows get the features most related to the target alone: how far to trust what predictors say of them.
     one_set: float | None = None
     penalty: float | str = "auto"
