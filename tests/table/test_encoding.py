@@ -1,5 +1,7 @@
 """One or more inputs a column: states that are told apart, nothing imputed, and the same again from a file."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -47,6 +49,16 @@ def test_a_category_that_fit_never_saw_is_none_of_the_known():
     rows = encoding.rows(adapt(frame(w=["c", "a"])).columns())
     assert encoding.apply(rows)[0].tolist() == [0, 0]
     assert encoding.apply(rows)[1, 0] > 0
+
+
+@pytest.mark.parametrize(("n", "n_unseen", "warned"), [(400, 1, False), (400, 20, True), (2, 1, True), (1, 1, True)])
+def test_a_few_rare_categories_are_no_news(n, n_unseen, warned):
+    encoding, _ = learned(frame(w=["a", "b", "b"]))
+    rows = encoding.rows(adapt(frame(w=["a"] * (n - n_unseen) + [f"new{i}" for i in range(n_unseen)])).columns())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        encoding.warn_unseen(rows, ["w"])
+    assert ["did not know" in str(one.message) for one in caught] == [True] * warned
 
 
 def test_the_rarest_of_too_many_categories_share_an_input_with_the_unseen():

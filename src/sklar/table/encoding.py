@@ -35,6 +35,8 @@ from sklar.table.scaling import EVERY, Scaling, require_finite
 
 # A column with more categories keeps this many of the most frequent; the others become one.
 MOST_CATEGORIES = 255
+# A share of rows whose category fit did not see, which is no news: rare ones.
+USUALLY_UNSEEN = 0.005
 # Rows times inputs of an encoded table (float32: 8 GiB).
 MOST_ENTRIES = 2**31
 
@@ -141,7 +143,8 @@ class Encoding:
         for j in np.arange(len(names))[columns] if self.has_text else ():
             kept, before = self.categories[j], float(self.others[j])
             share = 0.0 if not kept or not len(rows) else float(np.mean(rows[:, j] >= len(kept)))
-            if share > before + 3 * np.sqrt(before * (1 - before) / max(1, len(rows))):  # 3 standard errors
+            usual = max(before, USUALLY_UNSEEN)
+            if share > usual + 3 * np.sqrt(usual * (1 - usual) / max(1, len(rows))):  # 3 standard errors
                 warnings.warn(
                     f"column {names[j]!r}: {100 * share:.3g}% of the rows hold categories that fit did not know "
                     f"({100 * before:.3g}% in fit); are they spelled as they were in fit?",
