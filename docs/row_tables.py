@@ -22,6 +22,7 @@ from sklar.paper.experiments.results import published
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
+import acquisition_tables  # noqa: E402
 import dependence  # noqa: E402
 import dependence_blocks  # noqa: E402
 import dependence_ranking  # noqa: E402
@@ -31,6 +32,7 @@ import few_rows  # noqa: E402
 import fidelity  # noqa: E402
 import joint_ablation  # noqa: E402
 import one_fit  # noqa: E402
+import own_predictions  # noqa: E402
 import persuasion  # noqa: E402
 import ranking_order  # noqa: E402
 import rival_tables  # noqa: E402
@@ -38,7 +40,14 @@ import rivals  # noqa: E402
 import strengths  # noqa: E402
 import wide_tables  # noqa: E402
 
-PAGES = ("README.md", "docs/method.md", "docs/results.md", "docs/reproduction.md", "docs/baselines.md")
+PAGES = (
+    "README.md",
+    "docs/method.md",
+    "docs/results.md",
+    "docs/real_tables.md",
+    "docs/reproduction.md",
+    "docs/baselines.md",
+)
 MARKED = re.compile(r"^<!-- rows: (.+) -->\n\n((?:^\|.*\n)*)", re.MULTILINE)
 SETTINGS = {"d=11": "d = 11", "d=100": "d = 100", "d=100 correlated": "d = 100, correlation .5"}
 PUBLISHED = {"d=11": "table-11d", "d=100": "table-100d", "d=100 correlated": "table-correlated"}
@@ -268,6 +277,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "one fit": lambda: one_fit.table(rows_of("one-fit")),
     "strengths": lambda: strengths.table(rows_of("strengths")),
     "few rows": lambda: few_rows.table(rows_of("few-rows")),
+    "asked for one by one": lambda: acquisition_tables.table(rows_of("acquisition-tables")),
+    "asked for with prices": lambda: acquisition_tables.prices_table(rows_of("acquisition-tables")),
+    "asked for until sure": lambda: acquisition_tables.stopping_table(rows_of("acquisition-tables")),
+    "tables of R": lambda: own_predictions.shown(rows_of("r-tables")).split("\n\n")[0],
     "wide tables": lambda: wide_tables.table(rows_of("wide-tables")),
     "rivals, 11 features": lambda: rivals_found(11),
     "rivals, 11 features, cost": lambda: rivals_cost(11),

@@ -36,6 +36,18 @@ def test_it_reports_as_many_steps_as_it_says(d, settles):
     assert bar.n == steps_of(SETTINGS, 2000, Gates(d)) == expected
 
 
+def test_rankers_choose_the_strength_later_in_as_many_steps():
+    bar = Progress([Part("all", 10**6)], file=io.StringIO())
+    settings = replace(SETTINGS, selector=SelectorSettings(k=2))
+    x = torch.randn(200, 6, generator=seeded(0))
+    fit_honest(x[None], (x[:, 0] > 0).long()[None], Task(2), settings, run=Run(bar))
+    tried = Part("predictors, trials", 3 * SCHEDULE.reading_steps)
+    assert parts_of(settings, 2000, Gates(6))[0] == tried
+    assert bar.n == steps_of(settings, 2000, Gates(6)) - tried.steps
+    whole = Schedule()
+    assert whole.rank_path_steps + whole.rank_final_steps == whole.path_steps + whole.final_steps
+
+
 def test_what_is_given_is_not_tried():
     given = replace(SETTINGS, regularisations=(1.0,), bins=(0,), strengths=(1.0,))
     assert [part.name for part in parts_of(given, 2000, Gates(6))] == [

@@ -21,7 +21,7 @@ from sklar.training.honest.strength import (
     shows_something,
 )
 from sklar.training.penalty_path import PathChoice
-from tests.training.small import small_parts
+from tests.training.small import SETTINGS, small_parts
 
 RNG = np.random.default_rng(0)
 PRICE = 0.01
@@ -129,6 +129,21 @@ def test_a_weaker_strength_that_is_not_ahead_half_way_is_given_up(half_way, chos
         assert bar.n == 2 * (settings.schedule.trial_steps + settings.schedule.path_steps)  # as planned
     assert which == chosen
     assert [given[3:] for given in asked] == [(settings.decisions.equal_half_way,)] * 2 + [()] * (len(asked) - 2)
+    assert [one.strength for one in tried] == [1.0, 0.1]
+
+
+def test_rankers_compare_at_the_end_alone(monkeypatch):
+    asked = []
+    monkeypatch.setattr("sklar.training.honest.strength.preferred", lambda *given: asked.append(given) or 1)
+    selector, predictors = small_parts(replace(SETTINGS, k=1))
+    settings = HonestSettings(
+        selector.settings, predictors.settings, Schedule().scaled(0.005), strengths=(1.0, 0.1), penalty=0.0
+    )
+    with Progress([Part("all", 10**6)], file=io.StringIO()) as bar:
+        tried, which = choose_strengths(selector, predictors, torch.full((2, 1), -4.0), settings, Run(bar))
+        assert bar.n == 2 * (settings.schedule.trial_steps + settings.schedule.rank_path_steps)
+    assert which == [1, 1]
+    assert [given[1:] for given in asked] == [([0], settings), ([1], settings)]
     assert [one.strength for one in tried] == [1.0, 0.1]
 
 

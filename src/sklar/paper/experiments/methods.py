@@ -152,6 +152,7 @@ OURS_IMAGES = Method(
     "honest",
     (
         *params(covariance="independent", choice_hidden=256, predict_hidden=512, n_folds=2, scaling="global"),
+        ("selector_sparsity", 1.0),  # of none: no strengths to choose from
         ("max_excess", None),  # the rows of these tables were made without a price on persuasion, as the baselines'
         # Every pixel says a little: neither network is to be kept from looking at many, nor is screening to drop any.
         ("settings.sparsity", 0.0),

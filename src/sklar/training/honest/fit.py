@@ -42,7 +42,7 @@ from sklar.training.honest.row_part import learn_row_part
 from sklar.training.honest.scoring import Decisions, PenaltyRange, Selector
 from sklar.training.honest.selector import train_selector
 from sklar.training.honest.settings import HonestSettings
-from sklar.training.honest.strength import choose_strengths, joined, shows_something
+from sklar.training.honest.strength import choose_strengths, joined, shows_something, steps_on
 from sklar.training.penalty_path import PathChoice
 from sklar.training.tasks import Task
 
@@ -133,7 +133,7 @@ def fit_honest(
     run = run or Run()
     data = Problems(x, y, task, gates.to(x.device) if gates else None, weight)
     begun = begin(data, settings, seed, run)
-    screened, grid, schedule = begun.screened, begun.grid, settings.schedule
+    screened, grid = begun.screened, begun.grid
     with threads_for(screened.columns.shape[1]):
         candidates, which = choose_strengths(begun.selector, screened.predictors, grid, settings, run)
         selector, predictors = joined(candidates, which)
@@ -155,7 +155,8 @@ def fit_honest(
         sufficiency = settings.decisions.row_sufficiency(folds.n_rows)
         sharpest = 1 + (settings.selector.sharpest - 1) * sufficiency
         last, n_rows = _range_of_last_training(grid, log_penalty), folds.x.shape[2]
-        selector = train_selector(selector, predictors, last, schedule.final_steps, n_rows, run, sharpest)
+        _, steps, rate = steps_on(settings, len(candidates))
+        selector = train_selector(selector, predictors, last, steps, n_rows, run, sharpest, rate)
 
         if settings.one_set is not None:
             row_part, decisions = None, show_all(selector.alive, shows)

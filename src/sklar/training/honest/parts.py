@@ -6,6 +6,7 @@ from sklar.model.gates import Gates
 from sklar.training.engine.progress import Part
 from sklar.training.honest.rehearsal import tries_one_set
 from sklar.training.honest.settings import HonestSettings
+from sklar.training.honest.strength import steps_on
 
 # A step of the selector in steps of the predictors alone (CPU: 4.8 with 11 features, 3.7 with Adult's 108 inputs).
 SELECTOR_COST = 4.0
@@ -23,13 +24,14 @@ def parts_of(settings: HonestSettings, n_rows: int, gates: Gates, n_models: int 
         rehearsals = in_turn * _along_the_path(settings, gates, len(strengths), at_once, ", rehearsal")
         if tries_one_set(settings, gates, n_rows):
             rehearsals += in_turn * _predictors(settings, gates, at_once, " of one set, rehearsal")
-    final = Part("selector, all rows", schedule.final_steps, n_models * SELECTOR_COST)
+    to_choose = 1 if rehearses else len(strengths)
+    final = Part("selector, all rows", steps_on(settings, to_choose).final, n_models * SELECTOR_COST)
     asked, beside = (settings.penalty == "auto", schedule.wide_steps) if k is None else (k > 1, schedule.count_steps)
     others = [Part("selector, other prices", beside, n_models * SELECTOR_COST)]
     return [
         *_readings(settings, gates),
         *rehearsals,
-        *_along_the_path(settings, gates, 1 if rehearses else len(strengths), n_models, ""),
+        *_along_the_path(settings, gates, to_choose, n_models, ""),
         final,
         *(others if settings.any_penalty and asked else []),
     ]
@@ -48,7 +50,7 @@ def _readings(settings: HonestSettings, gates: Gates) -> list[Part]:
 
 def _along_the_path(settings: HonestSettings, gates: Gates, strengths: int, cost: float, what: str) -> list[Part]:
     """Predictors that warm up, and selectors of each strength."""
-    path = strengths * (settings.schedule.trial_steps + settings.schedule.path_steps)
+    path = strengths * (settings.schedule.trial_steps + steps_on(settings, strengths).path)
     return [*_predictors(settings, gates, cost, what), Part(f"selector{what}", path, cost * SELECTOR_COST)]
 
 

@@ -18,7 +18,7 @@ from sklar.training.honest.confidence import Said, choose_together, compared_fai
 from sklar.training.honest.folds import deal
 from sklar.training.honest.one_set import is_wide, screen_to_one_set, shown_whole
 from sklar.training.honest.settings import HonestSettings
-from sklar.training.honest.strength import Candidate, begin_strengths, is_beyond_chance, pool, preferred
+from sklar.training.honest.strength import Candidate, begin_strengths, is_beyond_chance, pool, preferred, steps_on
 from sklar.training.penalty_path import PathChoice
 from sklar.training.tasks import Task
 
@@ -55,7 +55,8 @@ def rehearse(data: TrainingData, task: Task, settings: HonestSettings, seed: int
             return None
         with threads_for(begun.screened.columns.shape[1]):
             tried = begin_strengths(begun.selector, begun.screened.predictors, begun.grid, settings, run)
-            parts.append([one.trained(begun.grid, settings.schedule.path_steps, run) for one in tried])
+            steps = steps_on(settings, len(tried)).path
+            parts.append([one.trained(begun.grid, steps, run) for one in tried])
         y.append(begun.screened.predictors.folds.held_out[1].flatten())
     target = torch.cat(y)
     candidates: list[Candidate] = [compared_fairly(pool(of_one), task, target) for of_one in zip(*parts, strict=True)]

@@ -38,11 +38,12 @@ def train_selector(
     n_first: int,
     run: Run | None = None,
     sharpest: float = 1.0,
+    rate: float = 1.0,
 ) -> Selector:
     """The selector trained on from `selector`, with the first `n_first` rows of every fold; predictors learn on.
 
     Over the first half of the steps gates become less random: they are drawn with scores up to `sharpest` times as far
-    from 0.
+    from 0. The learning rate is multiplied by `rate`.
     """
     training = SelectorTraining(selector, predictors, log_penalties, n_first)
     s, p = selector.settings, predictors.settings
@@ -52,7 +53,7 @@ def train_selector(
     if training.persuasion is not None:
         training.persuasion.begin(n_steps)
     rates = [
-        (training.learner.optimiser, RateSchedule(s.learning_rate, s.warm_up)),
+        (training.learner.optimiser, RateSchedule(rate * s.learning_rate, s.warm_up)),
         (predictors.learner.optimiser, RateSchedule(p.learning_rate, floor=p.rate_floor)),
     ]
     if training.of_correlation is not None:

@@ -101,6 +101,8 @@ class Schedule:
     trial_steps: int = 350  # along the path with each strength, and
     path_steps: int = 350  # on with those that may be the right one
     final_steps: int = 1500
+    rank_path_steps: int = 1500  # of rankers, as many in all: only by then a strong one shows all rows the same
+    rank_final_steps: int = 350  # at a tenth of the rate: what was compared is to stay
     # In standard deviations of the loss. Larger ones gave up true features that matter little to most rows.
     penalties: tuple[float, ...] = (0.001, 0.002, 0.004, 0.008)
     # A second selector goes on to two orders of magnitude, for questions at other penalties: by so many factors of 2.
@@ -168,7 +170,7 @@ class Schedule:
 
 
 STEPS = ("warm_steps", "settle_steps", "trial_steps", "path_steps", "final_steps")  # of a fit itself
-BESIDE = ("reading_steps", "wide_steps", "count_steps")
+BESIDE = ("reading_steps", "rank_path_steps", "rank_final_steps", "wide_steps", "count_steps")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -80,6 +80,22 @@ def begin_strengths(
     return candidates
 
 
+class Steps(NamedTuple):
+    """After the trial of the strengths."""
+
+    path: int  # along it
+    final: int  # of what was chosen, with all rows
+    rate: float = 1.0  # of learning, in the latter
+
+
+def steps_on(settings: HonestSettings, n_strengths: int) -> Steps:
+    """The steps after the trial of so many strengths."""
+    schedule = settings.schedule
+    if settings.selector.k is None or n_strengths == 1:
+        return Steps(schedule.path_steps, schedule.final_steps)
+    return Steps(schedule.rank_path_steps, schedule.rank_final_steps, 0.1)
+
+
 def choose_strengths(
     selector: Selector, predictors: FoldPredictors, grid: Tensor, settings: HonestSettings, run: Run
 ) -> tuple[list[Candidate], list[int]]:
@@ -87,9 +103,13 @@ def choose_strengths(
 
     A weaker strength is ahead early where it is right, and often where it is not: so where none is ahead half-way, or
     selects fewer features without being clearly worse, the strongest goes on alone, and a weaker one is chosen only at
-    the end.
+    the end. Of rankers all go on, and longer: one that will show all rows the same is often ahead for as long.
     """
-    begun, steps = begin_strengths(selector, predictors, grid, settings, run), settings.schedule.path_steps
+    begun = begin_strengths(selector, predictors, grid, settings, run)
+    steps = steps_on(settings, len(begun)).path
+    if settings.selector.k is not None:
+        candidates = [one.trained(grid, steps, run) for one in begun]
+        return candidates, [preferred(candidates, [p], settings) for p in range(len(grid))]
     strongest = max(range(len(begun)), key=lambda i: begun[i].strength)
     leads = [preferred(begun, [p], settings, settings.decisions.equal_half_way) for p in range(len(grid))]
     if all(lead == strongest for lead in leads):
