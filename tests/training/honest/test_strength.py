@@ -132,6 +132,25 @@ def test_a_weaker_strength_that_is_not_ahead_half_way_is_given_up(half_way, chos
     assert [one.strength for one in tried] == [1.0, 0.1]
 
 
+@pytest.mark.parametrize(
+    ("most", "excess", "best"),
+    [
+        (None, (0.0, 0.2), 1),  # it has no price: the least loss
+        (0.01, (0.0, 0.0), 1),
+        (0.01, (0.0, 0.2), 0),  # clearly persuaded
+        (0.01, (0.0, 0.03), 1),  # 0.4 errors more than allowed
+        (0.01, (0.3, 0.2), 1),  # both are: the one that persuades less
+        (0.01, (0.2, 0.3), 0),
+    ],
+)
+def test_a_ranker_that_clearly_persuades_is_not_preferred(most, excess, best):
+    noise = np.random.default_rng(3).standard_normal(400)
+    strong, weak = (held_out(loss)._replace(excess=noise - noise.mean()) for loss in (0.5, 0.4))
+    strong, weak = (one._replace(excess=one.excess + over) for one, over in zip((strong, weak), excess, strict=True))
+    settings = HonestSettings(replace(SETTINGS, k=1, max_excess=most))
+    assert preferred(candidates((1.0, strong), (0.1, weak)), [0], settings) == best
+
+
 def test_rankers_compare_at_the_end_alone(monkeypatch):
     asked = []
     monkeypatch.setattr("sklar.training.honest.strength.preferred", lambda *given: asked.append(given) or 1)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from sklar.training.honest.gate_correlation import block_pattern
 from sklar.training.honest.held_out import path_rows
+from sklar.training.honest.persuasion import excess_of_held_out
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.settings import DecisionSettings
@@ -74,6 +75,7 @@ class HeldOut(NamedTuple):
     sizes: np.ndarray  # features of each row, (n,)
     evidence: np.ndarray  # that the masks say anything, of mean 0 where they do not, (n,)
     outputs: Tensor  # of the predictors together, at every penalty of the path: (G, n, out)
+    excess: np.ndarray | None = None  # what the choice says beyond the values, of mean 0 where it does not, (n,)
 
 
 def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tensor) -> list[HeldOut]:
@@ -88,10 +90,13 @@ def choose_penalties(selector: Selector, predictors: FoldPredictors, grid: Tenso
     sizes = chosen.sum(-1).cpu().numpy()
     evidence = evidence_of(predictors, chosen)[1]
     outputs = torch.stack([predictors.held_out_outputs(x, mask) for mask in masks], 1)  # (P, G, n, out)
-    return [
+    held_out = [
         HeldOut(choice, paths[p].row_losses[choice.member], sizes[p], evidence[p], outputs[p])
         for p, choice in enumerate(choices)
     ]
+    priced = selector.settings.k is not None and selector.settings.max_excess is not None
+    excess = excess_of_held_out(predictors, chosen) if priced else None
+    return held_out if excess is None else [one._replace(excess=e) for one, e in zip(held_out, excess, strict=True)]
 
 
 def evidence_of(predictors: FoldPredictors, mask: Tensor) -> tuple[Tensor, np.ndarray]:

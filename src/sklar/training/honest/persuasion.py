@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -116,3 +117,19 @@ class PersuasionPrice:
         moments = torch.stack([excess.mean((1, 2)), excess.square().mean((1, 2))])
         mean, square = self.predictors.team.sum(moments * self.predictors.share.weight)
         return mean, square
+
+
+def excess_of_held_out(predictors: FoldPredictors, mask: Tensor) -> np.ndarray | None:
+    """What masks (P, n, d) of held-out rows say beyond the values, row by row: (P, n); None where no loss is expected.
+
+    Less the mean of the same masks dealt to other rows, as for the price.
+    """
+    task, (x, y) = predictors.task, predictors.folds.held_out
+    excess = []
+    for shown in (mask, mask.roll(mask.shape[1] // 2, 1)):
+        output = predictors.held_out_outputs(x, shown)
+        expected = task.expected_loss(output, y)
+        if expected is None:
+            return None
+        excess.append(expected - task.row_loss(output, y))
+    return (excess[0] - excess[1].mean(1, keepdim=True)).cpu().numpy()

@@ -143,7 +143,10 @@ def preferred(
     decisions = settings.decisions
     means, error = mean_and_paired_error(paid, rows)
     margin = np.maximum(decisions.errors_of_strength(settings.selector.k) * error, _least_gain(candidates[0], settings))
-    eligible = np.flatnonzero(means - means.min() <= margin)
+    allowed = _least_persuasive(
+        [[one.held_out[p] for p in problems] for one in candidates], settings.selector.max_excess
+    )
+    eligible = allowed[(means - means[allowed].min() <= margin)[allowed]]
     chosen = int(max(eligible, key=lambda i: candidates[i].strength))
 
     sizes = [np.concatenate([one.held_out[p].sizes for p in problems]).mean() for one in candidates]
@@ -152,6 +155,18 @@ def preferred(
     as_good = np.flatnonzero(means - means[chosen] <= within * error)
     sparser = [int(i) for i in as_good if sizes[i] <= decisions.fewer_features * sizes[chosen]]
     return min(sparser, key=lambda i: sizes[i], default=chosen)
+
+
+def _least_persuasive(held_out: list[list[HeldOut]], most: float | None) -> np.ndarray:
+    """The candidates whose choices do not clearly, by two errors, say more than `most` beyond the values; or the least.
+
+    Choices that agree with the answer are told by the least loss, so the loss alone would prefer them.
+    """
+    if most is None or held_out[0][0].excess is None:
+        return np.arange(len(held_out))
+    rows = [np.concatenate([one.excess for one in of if one.excess is not None]) for of in held_out]
+    over = np.array([one.mean() - 2 * one.std() / len(one) ** 0.5 - most for one in rows])
+    return np.flatnonzero(over <= max(0.0, over.min()))
 
 
 def _least_gain(candidate: Candidate, settings: HonestSettings) -> float:
