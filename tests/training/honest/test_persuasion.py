@@ -1,6 +1,7 @@
 """The price on persuasion: the identity of its loss, how it moves, and what a ranker does under it."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,13 +9,14 @@ import torch
 
 import sklar
 from sklar.training.honest.folds import deal
-from sklar.training.honest.persuasion import PersuasionPrice, Shown, with_spread
+from sklar.training.honest.persuasion import PersuasionPrice, Shown, excess_of_held_out, with_spread
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import PenaltyRange
 from sklar.training.honest.selector import SelectorTraining
 from sklar.training.honest.settings import PersuasionSettings, PredictorSettings
 from sklar.training.targets import CountsTask
 from sklar.training.tasks import SpreadTask, Task
+from tests.helpers import seeded
 from tests.training.small import SETTINGS, small_parts
 
 
@@ -126,3 +128,26 @@ def test_a_ranker_persuades_unless_that_has_a_price(max_excess, least, most):
     ranker = sklar.CopulaRankerClassifier(k=3, max_excess=max_excess, selector_sparsity=0.1, random_state=0)
     masks = ranker.fit(X, y).select(new)
     assert least < exact_excess(new, outcome, masks) < most
+
+
+@pytest.mark.parametrize(("agreeing", "says_more"), [(True, True), (False, False)])
+def test_the_excess_of_held_out_rows_is_what_their_choice_says(agreeing, says_more):
+    """Votes right with probability .6: the first that agree with the majority of all, or the first five."""
+    y = torch.randint(2, (1, 4000), generator=seeded())
+    right = torch.rand(1, 4000, 60, generator=seeded(1)) < 0.6
+    x = torch.where(right, 1.0, -1.0) * (2 * y.unsqueeze(-1) - 1)
+    wanted = (x * x.sum(-1, keepdim=True) > 0) if agreeing else torch.ones_like(x, dtype=torch.bool)
+    mask = (wanted & (wanted.cumsum(-1) <= 5)).float()
+
+    def exact(x, mask):
+        evidence = (x * mask).sum(-1, keepdim=True) * np.log(1.5)
+        return torch.cat([torch.zeros_like(evidence), evidence], dim=-1)
+
+    predictors = SimpleNamespace(task=Task(2), folds=SimpleNamespace(held_out=(x, y)), held_out_outputs=exact)
+    excess = excess_of_held_out(predictors, mask)
+    assert excess.shape == (1, 4000)
+    error = excess.std() / 4000**0.5
+    assert (excess.mean() > 5 * error) == says_more
+    assert says_more or abs(excess.mean()) < 4 * error  # one draw in 16,000
+    predictors.task = Task(None)  # a value alone expects no loss
+    assert excess_of_held_out(predictors, mask) is None
