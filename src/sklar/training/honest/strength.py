@@ -137,16 +137,16 @@ def preferred(
     strongest = max(candidates, key=lambda one: one.strength)
     prices = [one.choice.penalty for one in strongest.held_out]
     paid = np.stack([np.concatenate([one.paid(p, prices[p]) for p in problems]) for one in candidates])
+    if settings.selector.max_excess is not None:
+        held_out = [[one.held_out[p] for p in problems] for one in candidates]
+        paid += _persuasion(held_out, settings.selector.max_excess)
     weight = candidates[0].predictors.folds.held_out_weight
     counted = weight is not None and len(weight) > max(problems)  # pooled splits count their rows alike
     rows = torch.cat([weight[p] for p in problems]).cpu().numpy() if weight is not None and counted else None
     decisions = settings.decisions
     means, error = mean_and_paired_error(paid, rows)
     margin = np.maximum(decisions.errors_of_strength(settings.selector.k) * error, _least_gain(candidates[0], settings))
-    allowed = _least_persuasive(
-        [[one.held_out[p] for p in problems] for one in candidates], settings.selector.max_excess
-    )
-    eligible = allowed[(means - means[allowed].min() <= margin)[allowed]]
+    eligible = np.flatnonzero(means - means.min() <= margin)
     chosen = int(max(eligible, key=lambda i: candidates[i].strength))
 
     sizes = [np.concatenate([one.held_out[p].sizes for p in problems]).mean() for one in candidates]
@@ -157,16 +157,13 @@ def preferred(
     return min(sparser, key=lambda i: sizes[i], default=chosen)
 
 
-def _least_persuasive(held_out: list[list[HeldOut]], most: float | None) -> np.ndarray:
-    """The candidates whose choices do not clearly, by two errors, say more than `most` beyond the values; or the least.
+def _persuasion(held_out: list[list[HeldOut]], most: float) -> np.ndarray:
+    """What choices say beyond the values, above `most`, of candidates: (M, 1). They seem to gain it.
 
     Choices that agree with the answer are told by the least loss, so the loss alone would prefer them.
     """
-    if most is None or held_out[0][0].excess is None:
-        return np.arange(len(held_out))
-    rows = [np.concatenate([one.excess for one in of if one.excess is not None]) for of in held_out]
-    over = np.array([one.mean() - 2 * one.std() / len(one) ** 0.5 - most for one in rows])
-    return np.flatnonzero(over <= max(0.0, over.min()))
+    rows = [np.concatenate([np.zeros(1) if one.excess is None else one.excess for one in of]) for of in held_out]
+    return np.array([[max(0.0, one.mean() - most)] for one in rows])
 
 
 def _least_gain(candidate: Candidate, settings: HonestSettings) -> float:
