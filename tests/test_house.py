@@ -141,3 +141,31 @@ def test_files_and_functions_are_short():
         if isinstance(node, ast.FunctionDef)
     )
     assert lengths[int(0.9 * len(lengths))] <= 18
+
+
+DRAWS = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "normal", "bernoulli", "multinomial"}
+
+
+def draws_without_a_seed(path):
+    """Lines of a file that draw from torch's global generator, or from a fresh one of numpy."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            given = {keyword.arg for keyword in node.keywords}
+            of_torch = (
+                isinstance(node.func.value, ast.Name) and node.func.value.id == "torch" and node.func.attr in DRAWS
+            )
+            fresh = node.func.attr == "default_rng" and not node.args and not given
+            if fresh or (of_torch and "generator" not in given):
+                yield node.lineno
+
+
+@pytest.mark.parametrize("path", sorted(Path(__file__).parent.rglob("*.py")), ids=lambda path: path.stem)
+def test_tests_draw_with_a_seed(path):
+    """A test that passes once passes always: the seed policy of `tests/helpers.py`."""
+    assert list(draws_without_a_seed(path)) == []
+
+
+def test_draws_without_a_seed_are_seen(tmp_path):
+    file = tmp_path / "x.py"
+    file.write_text("torch.randn(3)\ntorch.randn(3, generator=g)\nnp.random.default_rng()\nnp.random.default_rng(0)\n")
+    assert list(draws_without_a_seed(file)) == [1, 3]

@@ -11,7 +11,7 @@ from sklar.paper.experiments.runner import reproduce
 from sklar.paper.experiments.specs import NAMES
 from sklar.training.honest.judge import JudgeSettings, judged, train_judge
 from sklar.training.tasks import Task
-from tests.helpers import COVARIANCES, four, quick, toy_rows, toy_target
+from tests.helpers import COVARIANCES, four, quick, seeded, toy_rows, toy_target
 
 pytestmark = pytest.mark.gpu
 
@@ -72,7 +72,7 @@ def test_a_wide_table_is_screened(k):
 def test_the_predictors_layers_may_change_in_place(replicas):
     """A layer that returned a view could not be changed in place by the activation behind it."""
     predictor = MaskedPredictor(5, 8, 2, replicas, torch.Generator().manual_seed(0)).cuda()
-    x = torch.randn(replicas, 20, 5, device="cuda")
+    x = torch.randn(replicas, 20, 5, generator=seeded()).cuda()
     predictor(x, torch.ones_like(x)).sum().backward()
     on_gpu = [weight.grad.cpu() for weight in predictor.parameters()]
     predictor = predictor.cpu()
@@ -83,7 +83,7 @@ def test_the_predictors_layers_may_change_in_place(replicas):
 
 
 def test_the_judge_of_wide_tables():
-    x = torch.randn(500, 12, device="cuda")
+    x = torch.randn(500, 12, generator=seeded()).cuda()
     y = (x[:, 0] > 0).long()
     judge = train_judge(x, y, Task(2), JudgeSettings(hidden=32, steps=600, batch_size=200, learning_rate=1e-2), seed=0)
     outputs = judged(judge, x, torch.ones_like(x))

@@ -24,10 +24,15 @@ def test_the_better_one_is_chosen(networks, trees, chosen):
     assert choice.record()["loss"] == choice.losses[chosen] == pytest.approx(min(choice.losses.values()))
 
 
-def test_what_is_not_sure_stays_with_the_networks():
-    same = outputs(1.0, 1.0)["networks"]
-    found = {"networks": same, "mean": same - 1e-3 * same.sign() * torch.randn(400, 1), "trees": same}
-    assert choose_predictor(found, Task(None), torch.zeros(400), None).name == "networks"
+@pytest.mark.parametrize(("lead", "chosen"), [(0.9, "networks"), (1.1, "mean")])
+def test_a_lead_of_less_than_a_standard_error_stays_with_the_networks(lead, chosen):
+    """Losses that differ by +1 and -1, half the rows each, and by a lead that many standard errors: exact, no draw."""
+    n = 400
+    networks = torch.full((n, 1), 9.0, dtype=torch.float64)
+    sign = torch.where(torch.arange(n) % 2 == 0, 1.0, -1.0).double()[:, None]
+    mean = (networks**2 - sign - lead / n**0.5).sqrt()  # the loss of a value is its squared error
+    found = {"networks": networks, "mean": mean, "trees": networks}
+    assert choose_predictor(found, Task(None), torch.zeros(n, dtype=torch.float64), None).name == chosen
 
 
 def test_rows_count_as_their_weights_say():

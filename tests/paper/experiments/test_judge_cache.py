@@ -33,7 +33,7 @@ def test_the_same_judge_is_trained_once(trainings):
     make, done, folder = trainings
     first, second = (cached_judge("t", data(), LONG, make) for _ in range(2))
     assert len(done) == 1
-    x, mask = torch.randn(1, 5, 3), torch.ones(1, 5, 3)
+    x, mask = torch.randn(1, 5, 3, generator=seeded()), torch.ones(1, 5, 3)
     assert torch.equal(first(x, mask), second(x, mask))
     assert [path.suffix for path in folder.rglob("*") if path.is_file()] == [".pt"]
 

@@ -13,6 +13,7 @@ import torch
 from scipy.stats import multivariate_normal
 
 from sklar.training.honest import gradients
+from tests.helpers import seeded
 
 LARGEST_Z = 4.9
 DRAWS = 100_000
@@ -99,8 +100,8 @@ def test_correlation_gradient_is_unbiased(d, correlated):
 
 def test_conditioned_latents_sit_at_their_thresholds():
     correlation = torch.tensor(random_correlation(5, seed=3))
-    q, c = torch.randn(7, 5, dtype=torch.float64), torch.randn(7, 5, dtype=torch.float64)
-    index = torch.randint(5, (7, 3))
+    q, c = torch.randn(2, 7, 5, generator=seeded(), dtype=torch.float64)
+    index = torch.randint(5, (7, 3), generator=seeded(1))
     moved = gradients.at_threshold(q, c, correlation, index)
     torch.testing.assert_close(moved.gather(-1, index.unsqueeze(-1)).squeeze(-1), c.gather(-1, index))
     first, second = torch.tensor([[0]] * 7), torch.tensor([[4]] * 7)
@@ -110,8 +111,8 @@ def test_conditioned_latents_sit_at_their_thresholds():
 
 def test_rows_may_have_correlations_of_their_own():
     shared = torch.tensor(random_correlation(4, seed=5))
-    q, c = torch.randn(6, 4, dtype=torch.float64), torch.randn(6, 4, dtype=torch.float64)
-    index = torch.randint(4, (6, 2))
+    q, c = torch.randn(2, 6, 4, generator=seeded(), dtype=torch.float64)
+    index = torch.randint(4, (6, 2), generator=seeded(1))
     per_row = gradients.at_threshold(q, c, shared.expand(6, 4, 4), index)
     torch.testing.assert_close(per_row, gradients.at_threshold(q, c, shared, index))
 

@@ -46,7 +46,7 @@ def others(rows):
 def test_the_priced_loss_lies_between_the_loss_and_the_expected_loss():
     one = price()
     one.weight.copy_(torch.tensor([0.0, 1.0]))
-    output, y = torch.randn(4, 5, 2), torch.ones(4, 5, dtype=torch.long)
+    output, y = torch.randn(4, 5, 2, generator=seeded()), torch.ones(4, 5, dtype=torch.long)
     task, loss = one.predictors.task, one.loss(output, y)
     torch.testing.assert_close(loss[:2], task.row_loss(output, y)[:2])  # replicas of the first problem
     torch.testing.assert_close(loss[2:], task.expected_loss(output, y)[2:])
@@ -82,7 +82,7 @@ def test_what_is_said_about_training_rows_alone_is_not_priced():
 
 def test_what_is_allowed_is_not_priced():
     one = price(problems=1, most=100.0)
-    x, y = torch.randn(2, 20, 3), torch.zeros(2, 20, dtype=torch.long)
+    x, y = torch.randn(2, 20, 3, generator=seeded()), torch.zeros(2, 20, dtype=torch.long)
     rows = Shown(x, y, torch.ones(2, 20, 3))
     one.update(rows, others(rows))
     assert one.weight.tolist() == [0.0]
