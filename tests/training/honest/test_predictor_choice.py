@@ -11,6 +11,7 @@ import sklar
 from sklar.model.gates import Gates
 from sklar.training.data import TrainingData
 from sklar.training.engine.run import Run
+from sklar.training.honest import predictor_choice
 from sklar.training.honest.beginning import Problems, begin
 from sklar.training.honest.predictor_choice import _folds, choose_predictors
 from sklar.training.honest.settings import HonestSettings, PredictorSettings
@@ -46,6 +47,22 @@ def test_many_weak_categories_ask_for_a_stronger_hand():
     assert best["regularisation"] == 3.0
     assert settings.predictor.weight_decay == 3 * SETTINGS.predictor.weight_decay
     assert settings.predictor.sparsity == 3 * SETTINGS.predictor.sparsity
+
+
+def test_wide_tables_try_a_weaker_hand_too_and_take_it_where_rows_lose_less(monkeypatch):
+    def as_if(folds, task, settings, reading, *_):
+        return predictor_choice.Tried(
+            reading, torch.full(folds.y[:, :, : folds.n_train].shape[1:], reading[1]).flatten()
+        )
+
+    monkeypatch.setattr(predictor_choice, "_tried", as_if)
+    x, y = torch.randn(300, 150, generator=seeded(6)), torch.randint(2, (300,), generator=seeded(7))
+    settings, tried = chosen(x, y, Task(2))
+    assert [record["regularisation"] for record in tried] == [1.0, 3.0, 0.3]
+    assert settings.predictor.sparsity == pytest.approx(0.3 * SETTINGS.predictor.sparsity)
+    settings, tried = chosen(x[:, :128], y, Task(2))
+    assert {record["regularisation"] for record in tried} == {1.0, 3.0}
+    assert settings.predictor.sparsity == SETTINGS.predictor.sparsity
 
 
 def test_rows_that_the_fit_holds_out_do_not_choose():

@@ -66,6 +66,7 @@ class Edge(NamedTuple):
     first: Tensor  # the gate hidden with the highest, (R, n, 1): the threshold of all that are shown
     density: Tensor  # of each score at which its gate would change, given the other gates' keys, (R, n, d)
     often: Tensor  # how large that density is in the mean, roughly and whatever was drawn, (R, n, d)
+    near: Tensor  # the gates whose keys are among the highest: they are worth a trial in full, (R, n, d)
     latent: LatentEdge | None = None  # with a copula
 
 

@@ -44,7 +44,7 @@ def steps_of(settings: HonestSettings, n_rows: int, gates: Gates) -> int:
 
 def _readings(settings: HonestSettings, gates: Gates) -> list[Part]:
     """The trials of `predictor_choice`; none where all is given."""
-    tried = len(settings.regularisations) + len(settings.bins_for(gates)) - 1
+    tried = len(settings.regularisations_for(gates)) + len(settings.bins_for(gates)) - 1
     return [Part("predictors, trials", tried * settings.schedule.reading_steps)] if tried > 1 else []
 
 

@@ -66,7 +66,7 @@ def choose_predictors(
     by `DecisionSettings.other_predictors` standard errors of the paired difference. Strengths are tried first, then
     cuts with the best of them. Of more features than rows none is tried: the first is what rehearsals learn with.
     """
-    strengths, cuts = settings.regularisations, settings.bins_for(data.gates)
+    strengths, cuts = settings.regularisations_for(data.gates), settings.bins_for(data.gates)
     first = Reading(cuts[0], strengths[0])
     if len(strengths) == len(cuts) == 1 or is_wide(data.gates, len(data.x), settings):
         return with_first_reading(settings, data.gates), []

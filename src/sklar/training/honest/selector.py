@@ -278,7 +278,7 @@ class SelectorTraining:
         assert edge is not None
         assert k is not None
         bound = swaps.bound_for(k, alpha.shape[-1], self.settings.score_bound)
-        return inward_only(change * (edge.density / edge.often), alpha, bound)
+        return inward_only(swaps.natural(change, edge, self._free(alpha.shape[1])), alpha, bound)
 
     @torch.no_grad()
     def _noise(self, x: Tensor) -> draws.Noise | Tensor:

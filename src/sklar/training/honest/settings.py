@@ -1,7 +1,6 @@
-"""Every constant of honest training, and why it has its value.
+"""Every constant of honest training, and why it has its value; numerical safety stays with the functions that need it.
 
-One set serves all data: it was chosen on Syn1-6 with 10,000 rows, and what regularises grows with the noise of fewer
-rows (`Folds.noise`). Numerical safety and sizes of chunks stay with the functions that need them.
+One set serves all data: chosen on Syn1-6, 10,000 rows; what regularises grows with the noise of fewer (`Folds.noise`).
 """
 
 from __future__ import annotations
@@ -92,9 +91,8 @@ class SelectorSettings:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How many steps each part takes, the penalties tried, and the widths of the union."""
+    """How many steps each part takes (measured: docs/method.md), the penalties tried, and the widths of the union."""
 
-    # The steps: measured on other draws of 24 cells, docs/method.md.
     reading_steps: int = 400  # of predictors that learn in one way, to be compared with another (`predictor_choice`)
     warm_steps: int = 1000
     settle_steps: int = 400  # of the predictors, after screening
@@ -204,12 +202,10 @@ class DecisionSettings:
     better_by_rows: float = 2.0  # standard errors by which that must be better than one for all
     better_by_next: float = 2.0  # and by which a ranker's next best feature must be better than one of alike values
     few_rows: int = 5_000  # with so many rows or fewer, gains are too noisy for sharp gates and tests against chance
-    # Level of the test that says whether anything can be shown. What it tests was chosen from eight, so of tables of
-    # pure noise more than this share pass: it was lowered from 0.02, with which 5 of 48 did (300 x 200).
+    # Level of the test that says whether anything can be shown: with 0.02, 5 of 48 tables of noise passed (300 x 200).
     false_alarms: float = 0.005
-    # Standard errors by which a weaker regularisation of the selector must be better. With 1 instead of 2, four of 36
-    # cells of Syn1-6 missed their targets. With k, loss alone decides: a margin for the stronger one cost rankers of
-    # real tables more than it saved.
+    # Standard errors by which a weaker regularisation of the selector must be better: with 1, four of 36 cells of
+    # Syn1-6 missed their targets. With k loss alone decides: a margin cost rankers of real tables more than it saved.
     weaker_selector: float = 2.0
     weaker_ranker: float = 0.0
     least_gain: float = 0.005  # and by so much of the loss of rows shown nothing, where features have a price
@@ -250,9 +246,9 @@ class HonestSettings:
     # Factors on the selector's group lasso that held-out rows choose from. 1 is right for Syn1-6, by far; real tables
     # mostly prefer 0.1, from which 0.3 and 0.03 do not differ beyond noise.
     strengths: tuple[float, ...] = (1.0, 0.1)
-    # What rows choose the predictors from: factors on their weight decay and group lasso, and pieces that numbers are
-    # cut into. The first of each is what the other constants were chosen with.
-    regularisations: tuple[float, ...] = (1.0, 3.0)
+    # What rows choose the predictors from: factors on their weight decay and lasso (narrow tables: the first two),
+    # and pieces that numbers are cut into. The first of each is what the other constants were chosen with.
+    regularisations: tuple[float, ...] = (1.0, 3.0, 0.3)
     bins: tuple[int, ...] = (0, 8)
     shows: bool | None = None  # whether anything can be shown, if that is known; None: held-out rows say
     price: PathChoice | None = None  # of the path's penalties, in their unit, if that is known; None: held-out rows say
@@ -266,6 +262,10 @@ class HonestSettings:
     def bins_for(self, gates: Gates) -> tuple[int, ...]:
         """The numbers of pieces to try: of wide tables the first alone, which would have thousands of inputs."""
         return self.bins if gates.n <= WIDEST_CUT else self.bins[:1]
+
+    def regularisations_for(self, gates: Gates) -> tuple[float, ...]:
+        """The factors to try: a weaker one where many features may each say a little."""
+        return self.regularisations[:2] if gates.n <= WIDEST_CUT else self.regularisations
 
     @classmethod
     def from_params(cls, params: dict[str, Any], n_rows: int, k: int | None) -> HonestSettings:

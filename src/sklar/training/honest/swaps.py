@@ -17,7 +17,9 @@ gives the density above; and the threshold is passed at q_i = q*_i, so that load
 
 Every gate gets the difference that the slope of the loss in the gates says, which one backward pass gives for all
 together; some differences a row, picked at random, are tried in full, and what the slope got wrong about them is put
-right. The mean is exact; the slopes only take away most of its noise.
+right. Up to `NEAR` gates the mean is exact, and the slopes only take away most of its noise. Of more, only those are
+tried whose keys are among the highest: what a few of hundreds stand for is noise that drowns the rest, and by the time
+that a gate may be shown the slope's word is no longer taken for it.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from sklar.training.honest.draws import Draw, Edge, LatentEdge, Noise, Trial, ra
 FARTHEST = (-5.0, 30.0)  # thresholds less scores: beyond, no float32 density of a Gumbel is above 0, or one that counts
 OTHER_ROWS = 4  # whose thresholds say how often a key is at its own
 SELDOM = 0.04  # a key counts as being at its threshold at least so often: the largest density is 9 times as large
+NEAR = 64  # gates of the highest keys that are tried, and at least twice as many as are shown
 WITHIN = 1e-7  # of 0 and 1, uniforms are not looked at: they are latents of 5 deviations
 
 
@@ -46,10 +49,20 @@ def draw(scores: Tensor, k: int | Tensor, noise: Noise | Tensor, share: Share = 
     log_uniform = copula.log_uniform(noise.q) if isinstance(noise, Noise) else noise.log()
     keys = scores - (-log_uniform).log()
     shown = topk_mask.hard_topk(keys, k)
-    return Draw(shown.to(scores.dtype), edge=edge_of(scores, keys, shown, noise, share))
+    return Draw(shown.to(scores.dtype), edge=edge_of(scores, keys, shown, near(keys, k), noise, share))
 
 
-def edge_of(scores: Tensor, keys: Tensor, shown: Tensor, noise: Noise | Tensor, share: Share = WHOLE) -> Edge:
+def near(keys: Tensor, k: int | Tensor) -> Tensor:
+    """The gates that are tried in full: (R, n, d)."""
+    d = keys.shape[-1]
+    if d <= NEAR:
+        return torch.ones_like(keys, dtype=torch.bool)
+    return topk_mask.hard_topk(keys, (2 * k).clamp_min(NEAR) if isinstance(k, Tensor) else min(d, max(NEAR, 2 * k)))
+
+
+def edge_of(
+    scores: Tensor, keys: Tensor, shown: Tensor, near: Tensor, noise: Noise | Tensor, share: Share = WHOLE
+) -> Edge:
     """Where gates `shown` (R, n, d) by their keys would change."""
     lowest, last = keys.masked_fill(~shown, torch.inf).min(-1, keepdim=True)
     highest, first = keys.masked_fill(shown, -torch.inf).max(-1, keepdim=True)
@@ -57,12 +70,12 @@ def edge_of(scores: Tensor, keys: Tensor, shown: Tensor, noise: Noise | Tensor, 
     density = rate * (-rate).exp()
     often = _often(scores, (lowest + highest) / 2, share)
     if not isinstance(noise, Noise):
-        return Edge(last, first, density, often)
+        return Edge(last, first, density, often, near)
     at = _normal_quantile((-rate).exp_())
     own_part = (at - noise.factors @ noise.root.mT) / noise.own
     of_latent = _normal_density(own_part) / noise.own
     latent = LatentEdge(at, of_latent, noise.factors)
-    return Edge(last, first, density * of_latent / _normal_density(at), often, latent)
+    return Edge(last, first, density * of_latent / _normal_density(at), often, near, latent)
 
 
 def _rate(scores: Tensor, thresholds: Tensor) -> Tensor:
@@ -98,19 +111,38 @@ def bound_for(k: int | Tensor, d: int, bound: float) -> float | Tensor:
 def differences(
     trial: Trial, edge: Edge, free: Tensor, count: int, generator: torch.Generator, share: Share = WHOLE
 ) -> Tensor:
-    """Loss with each gate shown minus loss with it hidden, its partner the other way: unbiased, (R, n, d).
+    """Loss with each gate shown minus loss with it hidden, its partner the other way: (R, n, d).
 
-    Of the gates `free` (R, n, d) up to `count` a row are tried in full.
+    Of the gates `free` (R, n, d) near the edge up to `count` a row are tried in full; for these it is unbiased.
     """
-    shown, slope = trial.draw.mask > 0.5, slopes(trial)
-    by_slope = slope - torch.where(shown, slope.gather(-1, edge.first), slope.gather(-1, edge.last))
-    tried = random_features(free, count, generator, share)
+    shown, by_slope = trial.draw.mask > 0.5, differences_by_slope(trial, edge)
+    near = free & edge.near
+    tried = random_features(near, count, generator, share)
     is_shown = shown.gather(-1, tried)
     out, into = torch.where(is_shown, tried, edge.last), torch.where(is_shown, edge.first, tried)
     gain = swap_gains(trial, out, into)
     wrong = torch.where(is_shown, gain, -gain) - by_slope.gather(-1, tried)
-    of_row = free.sum(-1, keepdim=True) / free.gather(-1, tried).sum(-1, keepdim=True).clamp_min(1)
-    return by_slope.scatter_add(-1, tried, wrong * of_row) * free
+    is_near = near.gather(-1, tried)  # rows that have fewer such gates than `count` were given others
+    of_row = near.sum(-1, keepdim=True) / is_near.sum(-1, keepdim=True).clamp_min(1)
+    return by_slope.scatter_add(-1, tried, wrong * of_row * is_near) * free
+
+
+def differences_by_slope(trial: Trial, edge: Edge) -> Tensor:
+    """The same as the slopes of the loss say: (R, n, d)."""
+    shown, slope = trial.draw.mask > 0.5, slopes(trial)
+    return slope - torch.where(shown, slope.gather(-1, edge.first), slope.gather(-1, edge.last))
+
+
+def natural(change: Tensor, edge: Edge, free: Tensor) -> Tensor:
+    """The gradient of the scores, over how often keys are at their thresholds, less its mean over a row: (R, n, d).
+
+    Adding a number to all scores of a row changes no draw, so the exact gradient sums to 0. That of a draw does not:
+    all hidden gates have one partner, and what it happens to be worth pushes them together.
+    """
+    often = edge.often * free
+    gradient = change * edge.density
+    together = gradient.sum(-1, keepdim=True) / often.sum(-1, keepdim=True).clamp_min(SELDOM)
+    return (gradient / edge.often - together) * free
 
 
 def slopes(trial: Trial) -> Tensor:
