@@ -5,7 +5,8 @@
 
 Any k votes support the same accuracy, and the exact p(y | votes shown) is known, so the excess of a ranker's choice is
 measured without a judge, on 10,000 new rows. `accuracy` is what that p makes of the votes shown, `supported` what any k
-of them support. Rows go to --out; those that are there are not measured again.
+of them support. Beside it stands what the audit of 1,000 other new rows says of the excess. Rows go to --out; those
+that are there are not measured again.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from sklar import CopulaRankerClassifier
 
 RIGHT = 0.6
 CASES = ((10_000, 60, 5, 0), (10_000, 60, 5, 1), (3_000, 60, 5, 2), (1_500, 20, 3, 0))  # rows, votes, k, seed
+AUDITED = 1_000
 KEY = ("rows", "votes", "k", "seed", "max_excess")
 
 
@@ -39,17 +41,22 @@ def measure(n: int, d: int, k: int, seed: int, max_excess: float | None, max_epo
     entropy = -(p * np.log(p) + (1 - p) * np.log1p(-p))
     accuracy = np.mean(log_odds > 0) + np.mean(log_odds == 0) / 2
     found = {"excess": round(float(np.mean(entropy + np.log(p))), 3), "accuracy": round(float(accuracy), 3)}
-    return [dict(zip(KEY, (n, d, k, seed, max_excess), strict=True)) | found]
+    audit = ranker.audit(*votes(30 + seed, AUDITED, d), n_refits=0)
+    told = {"audit_excess": round(audit.excess, 3), "audit_error": round(audit.excess_error, 3)}
+    return [dict(zip(KEY, (n, d, k, seed, max_excess), strict=True)) | found | told | {"persuades": audit.persuades}]
 
 
 def table(rows: list[dict]) -> str:
     lines = [
-        "| rows | votes | k | `max_excess` | excess, nats | accuracy | supported |",
-        "|---|---|---|---|---|---|---|",
+        "| rows | votes | k | `max_excess` | excess, nats | by the audit | accuracy | supported |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         supported = 1 - binom.cdf(row["k"] / 2, row["k"], RIGHT)  # k is odd
-        cells = (f"{row['rows']:,}", row["votes"], row["k"], row["max_excess"], f"{row['excess']:+.3f}")
+        told = (
+            f"{row['audit_excess']:+.3f} +- {row['audit_error']:.3f}, {'persuades' if row['persuades'] else 'passes'}"
+        )
+        cells = (f"{row['rows']:,}", row["votes"], row["k"], row["max_excess"], f"{row['excess']:+.3f}", told)
         lines.append("| " + " | ".join(map(str, cells)) + f" | {100 * row['accuracy']:.1f} | {100 * supported:.1f} |")
     return "\n".join(lines)
 
