@@ -3,9 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import sklar
 from sklar.retesting import judged_rows, retested
+from sklar.training.best_confidence import losses_at_best_confidence
+from sklar.training.tasks import Task
 from tests.helpers import quick
 
 
@@ -20,11 +23,16 @@ def model():
     return sklar.CopulaSelectorClassifier(penalty=0.02, random_state=0, **words).fit(frame, y), frame, y
 
 
-def test_losses_are_log_losses_of_what_is_predicted(model):
+def test_losses_are_log_losses_of_what_is_predicted_at_the_best_confidence(model):
     selector, frame, y = model
-    rows = judged_rows(selector.fitted_, selector.fitted_.read(frame), y, as_many=True)
-    probability = selector.predict_proba(frame)[np.arange(500), (y == "up").astype(int)]
-    np.testing.assert_allclose(rows.losses(rows.masks), -np.log(probability), rtol=1e-9, atol=1e-12)
+    read = selector.fitted_.read(frame)
+    rows, where = judged_rows(selector.fitted_, read, y, as_many=True), np.arange(500) < 200
+    outputs, labels = (
+        torch.from_numpy(selector.predict_proba(frame)).log()[None],
+        torch.from_numpy(y == "up").long()[None],
+    )
+    expected = losses_at_best_confidence(Task(2), outputs, labels, torch.from_numpy(where)[None])[0].numpy()
+    np.testing.assert_allclose(rows.losses(rows.masks, where), expected, rtol=1e-6, atol=1e-9)
 
 
 def test_new_rows_bear_out_a_copy_and_refuse_what_is_none(model):

@@ -11,6 +11,7 @@ import torch
 from sklar.fitted import FittedModel
 from sklar.model.blocks import absolute_correlation
 from sklar.table.sparse import dense
+from sklar.training.best_confidence import losses_at_best_confidence
 from sklar.training.replacement import MOST_ROWS, Rows, candidates, replacements
 from sklar.training.tasks import Task
 
@@ -42,14 +43,13 @@ def judged_rows(fitted: FittedModel, rows: Any, y: np.ndarray, as_many: bool) ->
     """The masks of rows by gate, and what rows lose that are shown others."""
     numbers, task = _numbers(fitted, y, as_many)
 
-    def losses(shown: np.ndarray) -> np.ndarray:
-        result = np.empty(len(shown))
+    def losses(shown: np.ndarray, where: np.ndarray) -> np.ndarray:
+        outputs = []
         for part, network, x in fitted.blocks(rows):
             mask = torch.from_numpy(shown[part]).to(x.device, x.dtype).unsqueeze(0)
-            output = fitted.output_of(network, x, mask)
-            target = torch.from_numpy(numbers[part]).to(x.device).unsqueeze(0)
-            result[part] = task.row_loss(output, target)[0].cpu().numpy()
-        return result
+            outputs.append(fitted.output_of(network, x, mask)[0].double().cpu())
+        rows_of = torch.cat(outputs)[None], torch.from_numpy(numbers)[None], torch.from_numpy(where)[None]
+        return losses_at_best_confidence(task, *rows_of)[0].numpy()
 
     return Rows(dense(fitted.masks(rows))[:, fitted.schema.first_columns], losses)
 

@@ -12,7 +12,9 @@ NOISE = np.random.default_rng(0).standard_normal(N)
 def rows_of(masks, worth, alike=(), weight=None):
     """Rows lose what a feature is worth where it is hidden; of those alike one is enough, the best shown counts."""
 
-    def losses(shown):
+    def losses(shown, where):
+        assert where.dtype == bool
+        assert where.any()
         gained = shown * np.asarray(worth, dtype=float)
         for group in alike:
             best = gained[:, group].max(axis=1)
@@ -57,7 +59,7 @@ def test_few_rows_of_a_direction_bear_nothing_out():
     rows = rows_of([0, 1], [1, 1], alike=[[0, 1]])
     few = np.arange(N) < 40
     rows.masks[few] = [True, False]
-    unsure = rows._replace(losses=lambda shown: rows.losses(shown) + 9 * NOISE * (few & ~shown[:, 0]))
+    unsure = rows._replace(losses=lambda shown, where: rows.losses(shown, where) + 9 * NOISE * (few & ~shown[:, 0]))
     found = {(one.feature, one.by): one for one in replacements(unsure, [(0, 1)])}
     assert found[1, 0].borne_out < 0.2
     assert found[0, 1].borne_out > 1
@@ -93,6 +95,16 @@ def test_two_copies_that_no_row_is_shown_are_judged_in_the_place_of_a_third():
     rows = rows_of([1, 0, 0, 0], [1, 1, 1, 0], alike=[[0, 1, 2]])
     every = [(i, j) for i in range(4) for j in range(i + 1, 4)]
     assert pairs_of(replacements(rows, every)) == {(0, 1), (0, 2), (1, 2), (2, 1)}
+
+
+def test_losses_are_asked_for_at_the_confidence_of_the_rows_that_are_compared():
+    """A quarter of the rows are shown one of two copies; the others neither."""
+    rows = rows_of([1, 0, 1], [1, 1, 1], alike=[[0, 1]])
+    rows.masks[N // 4 :] = [False, False, True]
+    asked = []
+    replacements(rows._replace(losses=lambda shown, where: asked.append(where) or rows.losses(shown, where)), [(0, 1)])
+    assert asked
+    assert all(np.array_equal(where, np.arange(N) < N // 4) for where in asked)
 
 
 def test_rows_count_by_their_weight():

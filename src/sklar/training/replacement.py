@@ -2,7 +2,7 @@
 
 What is asked is a claim about rows, so rows answer: those that are shown the one and not the other lose something when
 they are shown the other instead, and something when they are shown neither. Where the first is a small part of the
-second, the other feature does.
+second, the other feature does. Each is what they lose at the best confidence (see `best_confidence`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-Losses = Callable[[np.ndarray], np.ndarray]  # of masks (n, d), one a row: (n,)
+# Of masks (n, d), one a row, at the best confidence for some rows, bool (n,): (n,)
+Losses = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Pair = tuple[int, int]
 
 MOST_ROWS = 10_000  # that judge: enough for shares of a feature's worth to within a percent or two
@@ -83,8 +84,7 @@ def replacements(rows: Rows, pairs: Iterable[Pair], forced: Iterable[int] = ()) 
     that are shown one. Two features that no row is shown are judged in the place of a third that both stand for.
     """
     asked = {pair for pair in pairs if not set(pair) & set(forced)}
-    loss = rows.losses(rows.masks)
-    held = {pair: found for pair in sorted(asked) if (found := _of_pair(rows, loss, pair))}
+    held = {pair: found for pair in sorted(asked) if (found := _of_pair(rows, pair))}
     shown = rows.masks.sum(axis=0) >= LEAST_ROWS
     for pair in sorted(asked - held.keys()):
         if not shown[list(pair)].any():
@@ -103,17 +103,17 @@ def candidates(masks: np.ndarray, closeness: np.ndarray) -> list[Pair]:
     return asked[:MOST_PAIRS] + unseen[:MOST_PAIRS]
 
 
-def _of_pair(rows: Rows, loss: np.ndarray, pair: Pair) -> list[Replacement]:
+def _of_pair(rows: Rows, pair: Pair) -> list[Replacement]:
     """Each of a pair in the place of the other; empty where that loses too much, or rows are shown both."""
     first, second = (rows.masks[:, i] for i in pair)
     either = first | second
     if either.sum() < LEAST_ROWS or (first & second).sum() > MOST_TOGETHER * either.sum():
         return []
     without = _shown(rows.masks, either, pair)
-    neither = rows.losses(without)
+    loss, neither = (rows.losses(masks, either) for masks in (rows.masks, without))
     found = []
     for feature, by in (pair, pair[::-1]):
-        other = rows.losses(_shown(without, either, (), by))
+        other = rows.losses(_shown(without, either, (), by), either)
         most = _most_lost(rows, either, other - loss, neither - loss)
         where = rows.masks[:, feature] & ~rows.masks[:, by]
         if most > 1:
@@ -137,8 +137,8 @@ def _instead_of(rows: Rows, third: int, pair: Pair) -> list[Replacement]:
     """Two features in the place of a third, against each other."""
     where = rows.masks[:, third]
     without = _shown(rows.masks, where, [third])
-    neither = rows.losses(without)
-    losses = {feature: rows.losses(_shown(without, where, (), feature)) for feature in pair}
+    neither = rows.losses(without, where)
+    losses = {feature: rows.losses(_shown(without, where, (), feature), where) for feature in pair}
     found = []
     for feature, by in (pair, pair[::-1]):
         cost, worth = losses[by] - losses[feature], neither - losses[feature]

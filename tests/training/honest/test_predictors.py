@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import torch
 
+from sklar.training.best_confidence import losses_at_best_confidence
 from sklar.training.honest.folds import deal
 from sklar.training.honest.predictors import FoldPredictors, random_masks, teaching_masks
 from sklar.training.honest.settings import PredictorSettings
@@ -99,3 +100,21 @@ def test_training_rows_are_judged_by_the_predictor_of_their_fold():
     rows = torch.tensor([3, 7]).expand(1, 4, 2)
     some = predictors.out_of_fold_losses(torch.ones(1, 4, 2, 3), rows)
     torch.testing.assert_close(some.view(4, 2), losses.view(4, -1)[:, [3, 7]])
+
+
+def test_what_masks_lose_is_told_at_the_best_confidence_of_each_and_of_rows_they_differ_for_alone():
+    predictors = trained(steps=300)
+    x, y = predictors.folds.training
+    before = torch.ones_like(x)
+    after = before.clone()
+    after[:, :, ::2, 0] = 0
+    lost = predictors.lost_by(after, before)
+    where = (torch.arange(x.shape[2]) % 2 == 0).expand(x.shape[:3]).flatten(1)
+    expected = [
+        losses_at_best_confidence(predictors.task, predictors.out_of_fold_outputs(mask), y.flatten(1), where)
+        for mask in (after, before)
+    ]
+    torch.testing.assert_close(lost[where], (expected[0] - expected[1])[where])
+    assert (lost[~where] == 0).all()
+    assert float(lost.mean()) > 0.01  # the first feature matters
+    assert (predictors.lost_by(before, before) == 0).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from sklar.training.best_confidence import losses_at_best_confidence
 from sklar.training.honest.fit import fit_honest
 from sklar.training.honest.replacing import find_replacements, judged_rows
 from sklar.training.honest.settings import HonestSettings, PredictorSettings, Schedule, SelectorSettings
@@ -36,12 +37,14 @@ def fit():
 
 
 def test_losses_are_those_out_of_fold(fit):
-    """Of the second problem, which has predictors of its own."""
+    """Of the second problem, which has predictors of its own, at the best confidence for a third of its rows."""
     predictors = fit.screened.predictors
     masks = torch.rand(2, 4, predictors.folds.n_train, 5, generator=torch.Generator().manual_seed(0)) < 0.5
-    expected = predictors.out_of_fold_losses(masks.float())[1].double().numpy()
-    found = judged_rows(fit, 1).losses(masks[1].flatten(0, 1).numpy())
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    outputs, y = predictors.out_of_fold_outputs(masks.float()), predictors.folds.training[1].flatten(1)
+    where = (torch.arange(y.shape[1]) % 3 == 0).expand_as(y)
+    expected = losses_at_best_confidence(Task(None), outputs, y, where)[1]
+    found = judged_rows(fit, 1).losses(masks[1].flatten(0, 1).numpy(), where[1].numpy())
+    np.testing.assert_allclose(found, expected.double().numpy(), rtol=1e-5)
 
 
 def test_the_copies_hold_in_both_problems_and_nothing_else(fit):

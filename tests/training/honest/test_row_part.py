@@ -62,11 +62,13 @@ def test_latents_at_their_thresholds_are_those_of_the_rows_own_correlation():
     torch.testing.assert_close(flips.correlation(), r)
 
 
-def test_rows_say_where_one_of_two_is_enough(monkeypatch):
+def test_rows_say_where_one_of_two_is_enough():
     """Copies where x10 < 0: there nearly no row keeps both, elsewhere nearly all do."""
     selector, predictors, log_penalty = parts()
-    monkeypatch.setattr(row_part, "LOST_BY_ROWS", 0.05)  # with predictors that have learned so little
-    none, settings = Decisions.none(selector.alive), DecisionSettings()
+    none, settings = (
+        Decisions.none(selector.alive),
+        DecisionSettings(lost_by_substitutes=0.05),
+    )  # they learned so little
     found, _ = learn_row_part(selector, predictors, log_penalty, none, settings, RowPartSettings(steps=200))
     assert found.contested[0].nonzero().tolist() == [[CAUSE, PARTNER], [PARTNER, CAUSE]]
     lengths = found.network.first.weight[0].norm(dim=-1)
@@ -104,6 +106,7 @@ def test_rows_decide_where_one_for_all_loses_and_not_where_it_does_not(monkeypat
         return loss + 0.01 * torch.randn(loss.shape, generator=seeded(1))
 
     monkeypatch.setattr(predictors, "out_of_fold_losses", out_of_fold)
+    monkeypatch.setattr(predictors, "lost_by", lambda after, before: out_of_fold(after) - out_of_fold(before))
     found, decisions = learn_row_part(selector, predictors, log_penalty, everywhere, DecisionSettings())
     assert found.contested[0, CAUSE, PARTNER]
     assert not decisions.substitutes.any()

@@ -35,6 +35,7 @@ def losing(predictors, needed):
     """Every row loses `needed` (P, 4) without a feature, and 1 besides."""
     of_rows = lambda mask, rows=None: (1 + ((1 - mask) * needed[:, None, None]).sum(-1)).flatten(1)  # noqa: E731
     predictors.out_of_fold_losses = of_rows
+    predictors.lost_by = lambda after, before: of_rows(after) - of_rows(before)
 
 
 def test_one_of_two_copies_is_enough_where_it_costs_nothing():

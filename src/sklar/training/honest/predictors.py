@@ -16,6 +16,7 @@ from torch import Tensor
 
 from sklar.model.masked_predictor import MaskedPredictor
 from sklar.model.piecewise import Piecewise, cut_inputs
+from sklar.training.best_confidence import losses_at_best_confidence
 from sklar.training.engine.averaging import AveragedLearner
 from sklar.training.engine.graphs import graphed
 from sklar.training.engine.optim import RateSchedule, adamw
@@ -189,6 +190,17 @@ class FoldPredictors:
         All of them or, of each fold, those numbered `rows` (P, F, n).
         """
         return self._judged(mask, rows, lambda output, y: self.task.row_loss(output, y)).flatten(1)
+
+    def lost_by(self, after: Tensor, before: Tensor) -> Tensor:
+        """What each training row loses by masks `after` instead of `before` (P, F, n, d), out of fold: (P, F n).
+
+        At the best confidence of each for the rows whose masks differ.
+        """
+        where = (after != before).any(-1).flatten(1)
+        y, weight = self.folds.training[1].flatten(1), self.folds.training_weight
+        outputs = (self.out_of_fold_outputs(mask) for mask in (after, before))
+        losses = (losses_at_best_confidence(self.task, output, y, where, weight) for output in outputs)
+        return torch.where(where, next(losses) - next(losses), 0.0)
 
     def out_of_fold_outputs(self, mask: Tensor, rows: Tensor | None = None) -> Tensor:
         """What the same predictors say of these rows: (P, F n, out)."""

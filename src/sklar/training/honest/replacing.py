@@ -12,6 +12,7 @@ from torch import Tensor
 
 from sklar.model.blocks import absolute_correlation
 from sklar.model.gates import to_inputs
+from sklar.training.best_confidence import losses_at_best_confidence
 from sklar.training.honest.result import HonestFit
 from sklar.training.replacement import MOST_ROWS, Replacement, Rows, candidates, replacements
 
@@ -37,14 +38,15 @@ def judged_rows(fit: HonestFit, problem: int) -> Rows:
     masks = np.zeros((n_folds * n, len(alive)), dtype=bool)
     masks[:, alive] = fit.model(problem).mask(_inputs(fit, problem, x))[0].numpy()  # as rows will get them
     judge = predictors.judge.part(slice(problem * n_folds, (problem + 1) * n_folds))
-    weight = None if folds.weight is None else folds.weight[problem, :, :n].flatten().cpu().numpy()
+    weight = None if folds.weight is None else folds.weight[problem, :, :n].flatten()[None]
 
     @torch.no_grad()
-    def losses(shown: np.ndarray) -> np.ndarray:
+    def losses(shown: np.ndarray, where: np.ndarray) -> np.ndarray:
         mask = torch.from_numpy(shown).to(x.device, x.dtype).view(n_folds, n, -1)
-        return task.row_loss(judge(x, mask), y).flatten().double().cpu().numpy()
+        output, rows = judge(x, mask).flatten(0, 1)[None], torch.from_numpy(where)[None].to(x.device)
+        return losses_at_best_confidence(task, output, y.flatten()[None], rows, weight)[0].double().cpu().numpy()
 
-    return Rows(masks, losses, weight)
+    return Rows(masks, losses, None if weight is None else weight[0].cpu().numpy())
 
 
 def _inputs(fit: HonestFit, problem: int, x: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ for the scores to say, and for this whether it stands for it. Tables without suc
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -25,11 +25,8 @@ from sklar.training.honest.group_lasso import shrink_inputs
 from sklar.training.honest.predictors import FoldPredictors
 from sklar.training.honest.scoring import Decisions, Selector
 from sklar.training.honest.settings import SHUT, DecisionSettings
-from sklar.training.honest.substitutes import Judged, costs_little
+from sklar.training.honest.substitutes import Priced, costs_little
 
-# That rows may lose, in the units of penalties, where each decides for itself: above what copies at .97 for half of the
-# rows lose, below what a table with two correlated features that are both needed does. Few fits set it.
-LOST_BY_ROWS = 0.02
 SIGNS = ((1, (1.0, 1.0)), (-1, (1.0, 0.0)), (-1, (0.0, 1.0)), (1, (0.0, 0.0)))  # of a mixed difference
 
 
@@ -67,7 +64,7 @@ def learn_row_part(
     """The row's part of the correlation, and the decisions without the pairs that it decides; None if it does nowhere.
 
     Rows judged out of fold must say that it is better than one feature for all rows or, where that was given up before,
-    that they lose little by it, as `substitutes` asks of one for all, but for its limit.
+    that they lose little by it, as `substitutes` asks of one for all.
     """
     if selector.correlation is None or selector.settings.k is not None or selector.settings.min_features > 0:
         return None, decisions
@@ -217,13 +214,12 @@ def _preferred(
     lost = beaten(both > 0.5, scores, _loadings(selector), part.network(x), part.contested)
     decided = training_masks(selector, predictors, log_penalty, decisions).flatten(1, 2)
     by_rows, by_all, by_none = (
-        Judged.of(predictors, log_penalty.exp(), mask.view(*folds.training[0].shape[:3], -1))
+        Priced.of(folds, log_penalty.exp(), mask.view(*folds.training[0].shape[:3], -1))
         for mask in (both * ~lost, decided, both)
     )
-    less = by_all.losses + by_all.price - by_rows.losses - by_rows.price
+    less = by_all.price - by_rows.price - predictors.lost_by(by_rows.mask, by_all.mask)
     mean, error = mean_and_error(less, folds.training_weight)
     one_for_all = (decisions.substitutes & part.contested).any(2).any(1)
     unit = penalty_unit(predictors, settings.least_unit)
-    patient = replace(settings, lost_by_substitutes=LOST_BY_ROWS)
-    little = costs_little(by_rows, by_none, folds, unit, torch.ones_like(one_for_all), patient)
+    little = costs_little(by_rows, by_none, predictors, unit, torch.ones_like(one_for_all), settings)
     return torch.where(one_for_all, mean > settings.better_by_rows * error, little)

@@ -3,8 +3,9 @@
 They are judged together and by kinds: features that replace each other in the mean may both be needed by some rows.
 
 Next to nothing is what they save or, in the units of penalties, .008, the largest of a path. Regularised predictors
-share between copies, which makes one alone look worse than it is. The limit was set between what copies at .97 and .99
-and Adult's marital-status and relationship lose, and what two of abalone's weights do: on these tables themselves.
+share between copies, and are not sure enough of one alone, so losses are compared at the best confidence of each (see
+`best_confidence`). The limit was set between what copies at .97 and .99 and Adult's marital-status and relationship
+lose, and what two of abalone's weights do: on these tables themselves.
 """
 
 from __future__ import annotations
@@ -49,18 +50,18 @@ def find_substitutes(
     counted = selector.settings.k is not None  # then every row gets as many, and nothing is saved
     price = torch.zeros_like(log_penalty) if counted else log_penalty.exp()
 
-    def judged(substitutes: Tensor) -> Judged:
+    def priced(substitutes: Tensor) -> Priced:
         mask = training_masks(selector, predictors, log_penalty, decisions._replace(substitutes=substitutes))
-        return Judged.of(predictors, price, mask)
+        return Priced.of(predictors.folds, price, mask)
 
-    before = judged(accepted)
+    before = priced(accepted)
     for i, j in linked.pairs(before.mask, only_together=counted):
         tried = joined(accepted, i, j)
-        after = judged(tried)
-        does = costs_little(after, before, predictors.folds, unit, linked.clear[:, i, j], settings, counted)
+        after = priced(tried)
+        does = costs_little(after, before, predictors, unit, linked.clear[:, i, j], settings, counted)
         accepted = torch.where((does & linked.any[:, i, j])[:, None, None], tried, accepted)
         if bool(does.any()):
-            before = judged(accepted)
+            before = priced(accepted)
     return accepted
 
 
@@ -104,24 +105,22 @@ def joined(groups: Tensor, i: int, j: int) -> Tensor:
     return (groups | (members.unsqueeze(1) & members.unsqueeze(2))) & ~itself
 
 
-class Judged(NamedTuple):
-    """Masks of the training rows, what they lose, judged out of fold, and what they pay."""
+class Priced(NamedTuple):
+    """Masks of the training rows, and what they pay."""
 
     mask: Tensor  # (P, F, n, d)
-    losses: Tensor  # (P, F n)
     price: Tensor  # (P, F n)
 
     @classmethod
-    def of(cls, predictors: FoldPredictors, penalty: Tensor, mask: Tensor) -> Judged:
+    def of(cls, folds: Folds, penalty: Tensor, mask: Tensor) -> Priced:
         """Masks at penalties (P,)."""
-        bills = bill(mask, predictors.folds.gates.cost).flatten(1)
-        return cls(mask, predictors.out_of_fold_losses(mask), penalty.unsqueeze(1) * bills)
+        return cls(mask, penalty.unsqueeze(1) * bill(mask, folds.gates.cost).flatten(1))
 
 
 def costs_little(
-    after: Judged,
-    before: Judged,
-    folds: Folds,
+    after: Priced,
+    before: Priced,
+    predictors: FoldPredictors,
     unit: Tensor,
     clear: Tensor,
     settings: DecisionSettings,
@@ -133,7 +132,8 @@ def costs_little(
     by one standard error. Masks of as many features (`counted`) must be clearly better or, where it is clear that
     features are substitutes, not worse by more than one standard error.
     """
-    lost, saved = after.losses - before.losses, before.price - after.price
+    folds, saved = predictors.folds, before.price - after.price
+    lost = predictors.lost_by(after.mask, before.mask)
     mean, error = mean_and_error(lost, folds.training_weight)
     if counted:
         fine = torch.where(clear, mean <= error, mean + settings.better_by_next * error <= 0)
