@@ -5,7 +5,7 @@ import pytest
 
 from sklar import CopulaSelectorRegressor
 from sklar.table.scaling import FURTHEST_DEVIATION, Scaling, is_mapped, require_finite
-from sklar.table.weights import order_of_repeated
+from sklar.table.weights import arranged
 from tests.helpers import quick
 
 
@@ -62,7 +62,7 @@ def test_a_table_in_a_file_is_scaled_alike_without_a_copy(tmp_path):
     names = [str(j) for j in range(100)]
     tracemalloc.start()
     scaling = Scaling.of(np.asarray(table), names)
-    assert order_of_repeated(np.asarray(table), np.arange(len(table))) is None
+    assert arranged(np.asarray(table), np.arange(len(table)), None).order is None
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 40e6 < 2 * table.nbytes

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sklar import CopulaSelectorClassifier
 from sklar.table.scaling import Scaling, require_finite
-from sklar.table.weights import order_of_repeated
+from sklar.table.weights import arranged
 from tests.helpers import PEAK, four, quick, run_python, toy_target
 
 
@@ -118,9 +118,9 @@ def test_weights_groups_and_forced_columns_of_a_sparse_table(objective):
 def test_repeated_rows_are_put_in_the_order_of_the_dense_twin():
     X, _, value = sparse_rows()
     X, value = np.concatenate([X, X[:20], -0.0 * X[:2]]), np.concatenate([value, value[:20], [0, 0]])
-    order = order_of_repeated(X, value)
+    order = arranged(X, value, None).order
     assert sorted(order) == list(range(142))
-    np.testing.assert_array_equal(order_of_repeated(sparse.csr_array(X), value), order)
+    np.testing.assert_array_equal(arranged(sparse.csr_array(X), value, None).order, order)
 
 
 def test_a_sparse_table_for_a_model_of_text_is_one_clear_error():

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import sklar
-from sklar.table.weights import MOST_REPETITIONS, arranged, class_weights, order_of_repeated, weights_of_rows
+from sklar.table.weights import MOST_REPETITIONS, arranged, class_weights, weights_of_rows
 from sklar.training.honest.folds import deal
 from sklar.training.penalty_path import choose_penalty
 from tests.helpers import quick, seeded, toy_rows, toy_target
@@ -120,7 +120,6 @@ def test_frames_and_text_can_be_weighed():
 
 def test_a_table_without_repeated_rows_keeps_its_order():
     X, value = toy_rows(50)
-    assert order_of_repeated(X, value) is None
     rows, y, weight, order = arranged(X, value, None)
     assert rows is X
     assert y is value
@@ -138,16 +137,77 @@ def test_the_order_says_where_rows_stood():
 
 def test_repeated_rows_are_seen_with_holes_and_labels():
     X = np.array([[1.0, np.nan], [2.0, 0.0], [1.0, np.nan]])
-    assert order_of_repeated(X, np.array(["a", "b", "a"])) is not None
-    assert order_of_repeated(X, np.array(["a", "b", "b"])) is None
+    placed = arranged(X, np.array(["a", "b", "a"]), None)
+    assert sorted(placed.weights) == pytest.approx([2 / 3, 4 / 3])
+    assert arranged(X, np.array(["a", "b", "b"]), None).order is None
 
 
 def test_large_or_broken_weights_are_not_written_out():
     X, value = toy_rows(10)
-    for weight in (np.full(10, MOST_REPETITIONS + 1.0), np.linspace(0.5, 2, 10)):
+    for weight in (np.arange(10) + MOST_REPETITIONS + 1.0, np.linspace(0.5, 2, 10)):
         rows, _, left, _ = arranged(X, value, weight)
         assert len(rows) == 10
         assert left.mean() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("every", [1.5, 3.0, 40.0])
+def test_weights_that_are_all_the_same_say_nothing(every):
+    X, value = toy_rows(10)
+    rows, y, weight, order = arranged(X, value, np.full(10, every))
+    assert rows is X
+    assert y is value
+    assert weight is order is None
+
+
+def test_a_table_that_is_all_repeated_is_the_table():
+    X, value = toy_rows(10)
+    rows, y, weight, order = arranged(X.repeat(3, axis=0), value.repeat(3), None)
+    np.testing.assert_array_equal(rows, X)
+    np.testing.assert_array_equal(y, value)
+    assert weight is None
+    assert order.tolist() == list(range(0, 30, 3))
+
+
+def test_copies_are_one_row_that_counts_as_many():
+    X, value = toy_rows(50)
+    drawn = np.random.default_rng(0).integers(0, 50, 80)  # as a bootstrap draws
+    rows, y, weight, order = arranged(X[drawn], value[drawn], None)
+    assert len(rows) == len(np.unique(drawn)) == len(np.unique(rows[:, 0]))
+    np.testing.assert_array_equal(y, value[drawn][order])
+    times = np.bincount(drawn, minlength=50)[drawn[order]]
+    np.testing.assert_allclose(weight, times / times.mean())
+    counts = np.bincount(drawn, minlength=50)
+    kept = counts > 0
+    other = arranged(X[kept], value[kept], counts[kept].astype(float))
+    np.testing.assert_array_equal(other.rows, rows)
+    np.testing.assert_array_equal(other.weights, weight)
+
+
+def test_a_few_copies_are_left_and_equal_rows_of_a_few_categories_are_none():
+    """A fold without a category's rows of one class would know the other class alone."""
+    X, value = toy_rows(50)
+    rows, _, weight, order = arranged(np.concatenate([X, X[:9]]), np.concatenate([value, value[:9]]), None)
+    assert len(rows) == len(np.unique(order)) == 59
+    assert weight is None
+    rng = np.random.default_rng(0)
+    cells, y = rng.integers(0, 2, (400, 6)).astype(float), rng.integers(0, 2, 400)
+    rows, _, weight, order = arranged(cells, y, None)
+    assert len(rows) == len(np.unique(order)) == 400
+    assert weight is None
+
+
+@pytest.mark.parametrize("times", ["bootstrap", "three times"])
+def test_copies_do_not_let_a_fit_judge_what_it_learned(times):
+    """Values of x0, x1 and their product with noise: a fit of copies sees no more than one of the rows."""
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((900, 6))
+    y = X[:, 0] + X[:, 1] + rng.standard_normal(900)
+    train = rng.integers(0, 600, 600) if times == "bootstrap" else np.arange(600).repeat(3)
+    words = {**HONEST, "penalty": "auto", "learning_rate": 0.01, "random_state": 0}
+    model = sklar.CopulaSelectorRegressor(**words).fit(X[train], y[train])
+    seen, unseen = model.score(X[:600], y[:600]), model.score(X[600:], y[600:])
+    assert unseen > 0.6  # two thirds is what can be known
+    assert seen - unseen < 0.1
 
 
 def test_a_single_weight_is_that_of_every_row():

@@ -37,9 +37,9 @@ class RowReader:
     def beside(self, data: TrainingData, table: TrainingTable, schema: Schema, encoded: EncodedTarget) -> TrainingData:
         """The sample as training takes it, with the other rows of its table.
 
-        Without them where a target is looked up by its row's number, or rows count differently.
+        Without them where a target is looked up by its row's number, or rows count differently or are copies.
         """
-        if type(encoded.task) is not Task or data.weight is not None:
+        if type(encoded.task) is not Task or data.weight is not None or len(table.y) != self.rotation.ends[-1]:
             return data
         return data._replace(more=lambda: self.blocks(schema, encoded.target, table.order))
 

@@ -3,6 +3,10 @@
 A row of weight 0 is left out before anything is learned from it. Whole weights are repetitions, so that a weight of 2
 and the row written twice are the same fit: tables with repeated rows are therefore put in an order of their own first,
 whatever order they come in. Any other weight is a share of the rows drawn (honest), or of the loss (joint).
+
+Copies of a row tell nothing new, and one that judges must not meet its copy among those that were learned from. So
+where many rows are copies they become one row that counts as many, a share again. A table of a few categories has equal
+rows that are no copies: their targets differ.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from sklar.table.scaling import rows_together
 
 # Whole weights are written out as long as the table does not grow by more than this.
 MOST_REPETITIONS = 10
+FEW_COPIES = 1.25  # rows for each different one: below, equal rows are left as they are
+AGREEING = 0.9  # of the rows that repeat another's values, so many repeat its target too where they are copies
 
 
 def weights_of_rows(sample_weight: Any, X: Any) -> np.ndarray | None:
@@ -59,17 +65,40 @@ class Arranged(NamedTuple):
 
 
 def arranged(rows: Any, y: np.ndarray, weights: np.ndarray | None) -> Arranged:
-    """Whole weights as repetitions, and repeated rows in their own order; other weights with mean 1."""
-    repeated = None
-    if weights is not None and (weights == np.round(weights)).all() and weights.mean() <= MOST_REPETITIONS:
-        times = weights.astype(np.intp)
-        repeated = np.arange(len(times)).repeat(times)
-        rows, y, weights = rows[repeated], y[repeated], None
-    order = order_of_repeated(rows, y)
+    """Whole weights as repetitions, repeated rows in their own order, copies as one row; other weights with mean 1."""
+    of_values, of_rows = _marks(rows, y)
+    order = None
+    if weights is None or ((weights == np.round(weights)).all() and weights.mean() <= MOST_REPETITIONS):
+        times = np.ones(len(of_rows), dtype=np.intp) if weights is None else weights.astype(np.intp)
+        order, weights = _repeated(times, of_values, of_rows)
+    elif len(np.unique(of_rows)) < len(of_rows):
+        order = np.argsort(of_rows, kind="stable")
+        weights = weights[order]
     if order is not None:
-        rows, y, weights = rows[order], y[order], None if weights is None else weights[order]
-        repeated = order if repeated is None else repeated[order]
-    return Arranged(rows, y, None if weights is None else weights / weights.mean(), repeated)
+        rows, y = rows[order], y[order]
+    if weights is not None and (weights == weights[0]).all():
+        weights = None
+    return Arranged(rows, y, None if weights is None else weights / weights.mean(), order)
+
+
+def _repeated(times: np.ndarray, of_values: np.ndarray, of_rows: np.ndarray) -> tuple[np.ndarray | None, Any]:
+    """Rows that are there so many `times` (n,), by their marks: an order of them (None: as they stand), and weights.
+
+    What all are repeated by says nothing. Copies are one row with a weight; else rows stand as often as they count, in
+    an order that depends on what they hold and not on where they stood.
+    """
+    _, first, which = np.unique(of_rows, return_index=True, return_inverse=True)
+    counts = np.bincount(which, times).astype(np.intp)
+    common = np.gcd.reduce(counts)
+    if (counts == common).all():  # none more often than another
+        return None if len(first) == len(times) else np.sort(first), None
+    counts //= common
+    n, different = counts.sum(), len(first)
+    repeats_values = n - len(np.unique(of_values))
+    if different * FEW_COPIES <= n <= different * MOST_REPETITIONS and n - different >= AGREEING * repeats_values:
+        return first, counts.astype(np.float64)
+    written_out = first.repeat(counts) if common > 1 else np.arange(len(times)).repeat(times)
+    return written_out[np.argsort(of_rows[written_out], kind="stable")], None
 
 
 def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> np.ndarray | None:
@@ -89,14 +118,14 @@ def class_weights(class_weight: Any, classes: np.ndarray, codes: np.ndarray) -> 
     return weights[codes]
 
 
-def order_of_repeated(rows: Any, y: np.ndarray) -> np.ndarray | None:
-    """An order that depends on what the rows hold, and not on where they stand; None where no row is repeated."""
+def _marks(rows: Any, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A number for the values of every row, and one for its target with them: uint64 (n,) each."""
     size, factors = rows_together(rows), _factors(rows.shape[1])
-    marks = np.concatenate([_marks(rows[start : start + size], factors) for start in range(0, rows.shape[0], size)])
+    parts = [_marks_of(rows[start : start + size], factors) for start in range(0, rows.shape[0], size)]
+    marks = of_values = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
     for column in _as_numbers(y):
         marks = _mixed(marks ^ column.view(np.uint64))
-    order = np.argsort(marks, kind="stable")
-    return order if (np.diff(marks[order]) == 0).any() else None
+    return of_values, marks
 
 
 def _factors(d: int) -> np.ndarray:
@@ -104,7 +133,7 @@ def _factors(d: int) -> np.ndarray:
     return _mixed(_mixed(np.arange(1, d + 1, dtype=np.uint64))) | np.uint64(1)
 
 
-def _marks(rows: Any, factors: np.ndarray) -> np.ndarray:
+def _marks_of(rows: Any, factors: np.ndarray) -> np.ndarray:
     """A number for every row that depends on all of it: the sum over columns of mixed(value) * factor, modulo 2^64.
 
     A zero adds nothing, so that a sparse table has the marks of its dense twin.
