@@ -51,6 +51,12 @@ def test_a_threshold_is_rounded_no_further_than_the_values_allow(rows):
     }
 
 
+def test_names_may_have_braces(rows):
+    model = Switch(lambda x: x[:, [2, 2, 2]] > 0, names=("a {usd}", "{}", "{0}"))
+    conditions = [condition for rule in rules(model, rows) for condition in rule.conditions]
+    assert {condition.rsplit(" ", 2)[0] for condition in conditions} == {"{0}"}
+
+
 def test_one_mask_for_all_is_one_rule(rows):
     (rule,) = rules(Switch(lambda x: np.tile([True, False, False], (len(x), 1))), rows)
     assert (rule.conditions, rule.features, rule.share, rule.agreement) == ((), ("a",), 1.0, 1.0)

@@ -119,3 +119,53 @@ def test_honest_fits_do_not_depend_on_threads():
             answers.append(quick(sklar.CopulaSelectorRegressor, **words).fit(X, value).selection_proba(X))
     np.testing.assert_allclose(*answers, atol=1e-12)
     assert "number of threads" in sklar.CopulaSelectorClassifier.__doc__
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_a_dict_of_columns_is_not_read_by_position(text):
+    """Its keys in another order, or other keys, are refused as columns of a frame are."""
+    X, y = toy_rows(80)
+    columns = {"age": X[:, 0], "income": X[:, 1]} | ({"kind": np.where(y > 0, "u", "v")} if text else {})
+    model = quick(sklar.CopulaSelectorClassifier).fit(columns, y > 0)
+    assert model.predict(columns).shape == (80,)
+    turned = dict(reversed(columns.items()))
+    for other in (turned, {f"{name}2": values for name, values in columns.items()}, columns | {"more": X[:, 2]}):
+        for ask in (model.predict, model.select, lambda table: model.report(table, y > 0)):
+            with pytest.raises(ValueError, match="feature names should be those of fit"):
+                ask(other)
+
+
+def test_numbers_are_not_taken_for_days():
+    X, y = toy_rows(80)
+    days = pd.date_range("2024-01-01", periods=80)
+    model = quick(sklar.CopulaSelectorClassifier, dates="ordinal").fit(pd.DataFrame({"day": days, "x": X[:, 0]}), y > 0)
+    for numbers in (days.astype(np.int64), days.strftime("%Y%m%d").astype(int)):
+        with pytest.raises(ValueError, match="'day' held dates in fit, and holds numbers here"):
+            model.predict(pd.DataFrame({"day": numbers, "x": X[:, 0]}))
+
+
+@pytest.mark.parametrize(
+    ("classes", "spelled"),
+    [((False, True), ("False", "True")), ((0, 1), ("0", "1")), ((0, 1), ("False", "True")), ((False, True), (0, 1))],
+)
+def test_a_report_scores_classes_however_they_are_spelled(classes, spelled, tmp_path):
+    X, value = toy_rows(120)
+    y = value > 0
+    model = quick(sklar.CopulaSelectorClassifier, max_epochs=20).fit(X, np.array(classes)[y.astype(int)])
+    pages = [tmp_path / f"{number}.html" for number in range(2)]
+    for page, labels in zip(pages, (classes, spelled), strict=True):
+        model.report(X, np.array(labels)[y.astype(int)], path=page, audit=False)
+    assert pages[0].read_text() == pages[1].read_text()
+    with pytest.raises(ValueError, match="y holds none of the model's classes"):
+        model.report(X, np.where(y, "yes", "no"), path=pages[0], audit=False)
+
+
+def test_true_and_false_of_a_csv_are_those_of_a_fit(tmp_path):
+    X, value = toy_rows(300)
+    quick(sklar.CopulaSelectorClassifier).fit(X, value > 0).save(tmp_path / "m.sklar")
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    for number, y in enumerate((value > 0, (value > 0).astype(int))):
+        frame.assign(y=y).to_csv(tmp_path / f"{number}.csv", index=False)
+        result = run("report", tmp_path / "m.sklar", tmp_path / f"{number}.csv", "--target", "y", "--no-audit",
+                     "--out", tmp_path / "r.html")  # fmt: skip
+        assert result.exit_code == 0, result.output

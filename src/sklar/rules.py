@@ -109,7 +109,7 @@ def _questions(fitted: FittedModel, values: np.ndarray, j: int) -> list[_Questio
     name, kept, missing = fitted.schema.names[j], fitted.schema.encoding.categories[j], np.isnan(values)
     if kept is None:
         filled = np.where(missing, np.nanmedian(values) if not missing.all() else 0.0, values)
-        asked = [_Question(filled, f"{name} <= {{}}", f"{name} > {{}}")]
+        asked = [_Question(filled, *(f"{_escaped(name)} {sign} {{}}" for sign in ("<=", ">")))]
     else:
         codes, counts = np.unique(values[~missing].astype(int), return_counts=True)
         frequent = codes[np.argsort(-counts, kind="stable")[:MOST_CATEGORIES]]
@@ -121,8 +121,12 @@ def _questions(fitted: FittedModel, values: np.ndarray, j: int) -> list[_Questio
 
 
 def _indicator(holds: np.ndarray, true: str, false: str) -> _Question:
-    escaped = [text.replace("{", "{{").replace("}", "}}") for text in (false, true)]
-    return _Question(holds.astype(float), *escaped)
+    return _Question(holds.astype(float), _escaped(false), _escaped(true))
+
+
+def _escaped(text: str) -> str:
+    """Text without a place for a threshold."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _leaves(tree: DecisionTreeRegressor, questions: list[_Question]) -> list[tuple[int, tuple[str, ...]]]:

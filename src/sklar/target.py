@@ -101,6 +101,29 @@ def _encode_labels(y: np.ndarray, class_weight: Any, weight: np.ndarray | None) 
     return EncodedTarget(Target("labels", np.arange(y.shape[1])), *_looked_up(LabelsTask, y), weight)
 
 
+def spelled_as(classes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Labels y (n,) spelled as the classes are, where all of them are classes spelled otherwise; else as they are.
+
+    1, 1.0, True and the text of a CSV file, 1 or True, are the same, as they are in features.
+
+    Examples
+    --------
+    >>> spelled_as(np.array([False, True]), np.array(["True", "False"])).tolist()
+    [True, False]
+    >>> spelled_as(np.array([0, 1]), np.array([1.0, 2.0])).tolist()
+    [1.0, 2.0]
+    """
+    known = {str(label): label for label in classes}
+    for label in classes:
+        if str(label) in ("0", "1", "False", "True"):
+            whether = str(label) in ("1", "True")
+            known |= {spelling: label for spelling in (str(int(whether)), str(whether)) if spelling not in known}
+    if classes.dtype.kind in "biuf" and y.dtype.kind in "biuf":
+        return y.astype(classes.dtype) if np.isin(y, classes).all() else y
+    found = [known.get(str(value)) for value in y]
+    return y if any(label is None for label in found) else np.array(found, dtype=classes.dtype)
+
+
 def encode_numbers(y: np.ndarray, loss: str, weight: np.ndarray | None) -> EncodedTarget:
     """Values, standardised; counts, divided by their mean; or times to an event, as `loss` says."""
     if loss == "cox":

@@ -17,6 +17,7 @@ from sklar.table.files import Table, require_format, require_writable
 from sklar.table.sparse import dense
 from sklar.table.target_columns import Judged, read_target
 from sklar.table.writing import write_blocks
+from sklar.target import spelled_as
 
 if TYPE_CHECKING:
     from sklar.audit import AuditReport
@@ -291,7 +292,10 @@ def _known_target(
     if not names:
         raise TableError("the model does not know the name of its target; say --target")
     judged = read_target(table, names, drop=missing == "drop", echo=echo)
-    classes, y, said = fitted.target.classes, judged.y, ", ".join(map(repr, names))
+    classes, said = fitted.target.classes, ", ".join(map(repr, names))
+    if classes is not None and judged.y.ndim == 1:
+        judged = judged._replace(y=spelled_as(classes, judged.y))
+    y = judged.y
     if classes is None and not np.issubdtype(y.dtype, np.number):
         raise TableError(f"{table.source}: the target {said} is text, but the model predicts numbers")
     if classes is not None and not np.isin(y, classes).any():

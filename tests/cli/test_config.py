@@ -59,6 +59,18 @@ def test_dashes_arguments_and_one_value_for_many(folder):
     assert (words["n_folds"], words["penalty"]) == (3, 0)
 
 
+def test_an_option_above_all_tables_is_for_the_commands_that_know_it(folder):
+    config(folder)
+    file = folder / "run.toml"
+    file.write_text(f"target = 'y'\n[fit]\n{file.read_text()}\npenalty = 0.01\n[select]\nout = '{folder}/masks.csv'\n")
+    for command, given in (("fit", ["good.csv"]), ("select", ["m.sklar", "good.csv"])):
+        result = run(command, *(folder / name for name in given), "--config", file)
+        assert result.exit_code == 0, result.output
+    file.write_text("[select]\ntarget = 'y'\n")
+    result = run("select", folder / "m.sklar", folder / "good.csv", "--config", file)
+    assert (result.exit_code, "unknown option 'target'" in result.output) == (1, True)
+
+
 def test_one_file_for_several_commands(folder):
     file = folder / "run.toml"
     config(folder)

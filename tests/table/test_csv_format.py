@@ -82,6 +82,13 @@ def test_cells_get_the_narrowest_type(cells, kind):
     assert CsvFormat(decimal=",").typed(cells).dtype.kind == kind
 
 
+@pytest.mark.parametrize("cell", ["1_2", "1_000.5", "\u0663"])
+def test_numbers_that_only_python_reads_are_text(cell):
+    """Codes such as 12_3 and 1_23 are two, not 123 both."""
+    assert CsvFormat().typed(["1", cell]).tolist() == ["1", cell]
+    assert CsvFormat().typed(["1", "\xa02.5"]).tolist() == [1, 2.5]  # a space of another kind is no digit
+
+
 def test_text_keeps_its_spelling_where_decimals_are_commas():
     assert CsvFormat(decimal=",").typed(["1.000", "x"]).tolist() == ["1.000", "x"]
 

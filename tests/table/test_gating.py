@@ -43,6 +43,16 @@ def test_columns_by_name_by_number_and_as_files_have_them():
         assert of(forbidden=given).columns.tolist() == [0, 2, 3]
 
 
+def test_where_all_names_are_other_numbers_a_number_is_a_name():
+    names, widths = ["3", "1", "0"], np.ones(3, dtype=int)
+    assert Gating.of({"forced": [0]}, names, widths).gates.forced.tolist() == [False, False, True]
+    assert Gating.of({"costs": {3: 5}}, names, widths).gates.cost.tolist() == [5, 1, 1]
+    assert Gating.of({"costs": [1, 2, 3]}, names, widths).gates.cost.tolist() == [1, 2, 3]  # a list is by position
+    for number in (2, -1, "2"):
+        with pytest.raises(ValueError, match="there is no column"):
+            Gating.of({"forced": [number]}, names, widths)
+
+
 def test_forced_columns_force_their_group():
     result = of(groups=[["b", "c"]], forced=["c"])
     assert result.gates.forced.tolist() == [False, True, False, False]

@@ -33,7 +33,7 @@ def serve(model: str, host: str, port: int, workers: int, **limits: Any) -> None
 
     \b
     sklar serve model.sklar --port 8000 --workers 2
-    curl localhost:8000/select -d '{"rows": [{"age": 31, "income": 20000}]}'
+    curl localhost:8000/select -H 'Content-Type: application/json' -d '{"rows": [{"age": 31, "income": 20000}]}'
     """
     from sklar.scale.serving.app import Limits, serve
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sklar.table.decimals import DECIMAL_COMMA, MISSING, Reading, reading_of, with_points
+from sklar.table.decimals import DECIMAL_COMMA, MISSING, Reading, plain_numbers, reading_of, with_points
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -69,7 +69,7 @@ class CsvFormat:
 
     def typed(self, cells: Sequence[str]) -> np.ndarray:
         """Cells of a column: integers if all are, else floats with missing ones as NaN, else text."""
-        numbers = with_points(cells) if self.decimal == "," else cells
+        numbers = with_points(cells) if self.decimal == "," else plain_numbers(cells)
         floats = ["nan" if cell.strip() in MISSING else cell for cell in numbers or ()]
         for kind, values in ((np.int64, numbers), (np.float64, floats)) if numbers is not None else ():
             try:

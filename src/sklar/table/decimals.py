@@ -69,12 +69,30 @@ def _of_commas(present: list[str]) -> Reading:
 
 
 def is_number(value: Any) -> bool:
-    """Whether Python reads it as one."""
+    """Whether it is one, as a file has them: Python also reads 1_2 as 12, and digits of other scripts."""
+    if isinstance(value, str) and not _is_plain(value):
+        return False
     try:
         float(value)
     except (TypeError, ValueError):
         return False
     return True
+
+
+def _is_plain(cell: str) -> bool:
+    return "_" not in cell and cell.strip().isascii()
+
+
+def plain_numbers(cells: Sequence[str]) -> Sequence[str] | None:
+    """The cells, if none is only a number to Python.
+
+    Examples
+    --------
+    >>> plain_numbers(["1", " 2.5", "x"]), plain_numbers(["1", "1_2"])
+    (['1', ' 2.5', 'x'], None)
+    """
+    whole = "".join(cells)
+    return cells if _is_plain(whole) or all(map(_is_plain, cells)) else None
 
 
 def is_read(cell: str, decimal: str | None) -> bool:

@@ -1,7 +1,8 @@
 """What a user says about features, as gates: `groups`, `forced`, `forbidden`, `costs`.
 
-A column is named by its name or its number. Every column has a gate of its own unless a group gives it a common one;
-forbidden columns have none, and no network ever reads them.
+A column is named by its name or its number, or by its name alone where all names are numbers that count something
+else. Every column has a gate of its own unless a group gives it a common one; forbidden columns have none, and no
+network ever reads them.
 """
 
 from __future__ import annotations
@@ -75,10 +76,19 @@ def _column(column: Any, names: list[str], param: str) -> int:
     number = column
     if isinstance(column, str) and column.lstrip("-").isdigit():
         number = int(column)
-    if isinstance(number, Integral) and not isinstance(number, bool) and -len(names) <= int(number) < len(names):
-        return int(number) % len(names)
+    if isinstance(number, Integral) and not isinstance(number, bool):
+        if _count_something_else(names):
+            if str(number) in names:
+                return names.index(str(number))
+        elif -len(names) <= int(number) < len(names):
+            return int(number) % len(names)
     known = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
     raise ValueError(f"{param}: there is no column {said(column)}; there are {known}")
+
+
+def _count_something_else(names: list[str]) -> bool:
+    """Whether all names are whole numbers, and not those of the columns: a number then is a name."""
+    return all(name.lstrip("-").isdigit() for name in names) and names != [str(j) for j in range(len(names))]
 
 
 def _columns(given: Any, names: list[str], param: str) -> list[int]:
@@ -107,7 +117,8 @@ def _costs(given: Any, names: list[str]) -> np.ndarray:
         return cost
     if hasattr(given, "to_dict"):  # a Series of pandas: by its labels
         given = given.to_dict()
-    if not isinstance(given, dict):
+    by_name = isinstance(given, dict)
+    if not by_name:
         values = np.asarray(given, dtype=object)
         if values.shape != cost.shape:
             raise ValueError(f"costs must be one number for each of the {len(names)} columns, or a dict of some")
@@ -115,5 +126,5 @@ def _costs(given: Any, names: list[str]) -> np.ndarray:
     for column, price in given.items():
         if not isinstance(price, Real) or not 0 <= float(price) < np.inf:
             raise ValueError(f"costs must be numbers from 0; got {said(price)} for column {said(column)}")
-        cost[_column(column, names, "costs")] = price
+        cost[_column(column, names, "costs") if by_name else column] = price
     return cost

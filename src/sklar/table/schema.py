@@ -113,7 +113,7 @@ class Schema:
             self._require_names(table)
         if self.labels == "text":
             checks.feature_names_in_ = np.array(self.names, dtype=object)
-        if columns is None and not self.encoding.has_text:
+        if columns is None and not self.encoding.has_text and not any(self.encoding.dates):
             given = {"dtype": "numeric", "accept_sparse": "csr", "ensure_all_finite": False}
             rows = _as_torch_can(validate_data(checks, table.native, reset=False, **given))
         else:
@@ -202,7 +202,8 @@ class Schema:
 
     def _require_names(self, table: Table) -> None:
         """Raise for labels in another order that scikit-learn does not compare: keys of a dict, or not text."""
-        if table.names is not None and table.names != list(self.names) and not (self.labels == table.labels == "text"):
+        compared = self.labels == table.labels == "text" and not isinstance(table, NamedColumns)
+        if table.names is not None and table.names != list(self.names) and not compared:
             known, got = (", ".join(names[:10]) for names in (self.names, table.names))
             raise ValueError(f"the feature names should be those of fit, in their order: {known}; got {got}")
 

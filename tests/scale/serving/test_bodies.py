@@ -65,6 +65,14 @@ def test_whole_numbers_of_any_size_are_numbers(numbers_model):
         assert rows[0, 0] == 1e30
 
 
+def test_what_stands_beside_the_rows_is_refused(numbers_model):
+    """A price that is not asked at must not be answered at another."""
+    body = of_numbers([1, 2, 3, 4, 5])[:-1] + b', "penalty": 0.1}'
+    with pytest.raises(RequestError, match="'penalty' beside 'rows'") as caught:
+        read_rows(numbers_model.fitted_.schema, body, "application/json", 10)
+    assert caught.value.status == 422
+
+
 def test_columns_of_text_and_numbers_are_named(model):
     """A list is no text either."""
     good = {"a": 1.0, "b": 0.5, "c": 2, "d": 0.1, "text": "up"}

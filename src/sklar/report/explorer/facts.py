@@ -18,6 +18,7 @@ from sklar.table.adapter import adapt
 from sklar.table.cells import show_value
 from sklar.table.sparse import dense
 from sklar.table.target_values import check_outcomes
+from sklar.target import spelled_as
 
 MOST_COLUMNS = 200  # of the mask table: the most selected features
 MOST_LINKED = 40  # features on the map of links
@@ -34,8 +35,11 @@ def collect(fitted: FittedModel, X: Any, y: Any, *, max_rows: int, audit: AuditR
     Rules, and the share of sure choices, are of some of very many.
     """
     names, classes, everything = list(fitted.schema.names), fitted.target.classes, fitted.read(X)
-    target = _as_classes(np.asarray(y), classes)
+    target = np.asarray(y)
     _require_one_target(target, fitted.predictions(everything))
+    if classes is not None:
+        target = spelled_as(classes, target)
+        _require_known(target, classes)
     groups, codes = _groups(target, classes)
     asked = asked_at(fitted)
     most_rows = _rows_that_fit(dense(fitted.masks(everything)), fitted.schema.encoding.has_text, len(asked))
@@ -122,11 +126,10 @@ def _model(fitted: FittedModel) -> dict[str, Any]:
     }
 
 
-def _as_classes(target: np.ndarray, classes: np.ndarray | None) -> np.ndarray:
-    """A target of numbers that equal the classes, such as 1.0 and 1, spelled as the classes are."""
-    if classes is None or classes.dtype.kind not in "biuf" or target.dtype.kind not in "biuf":
-        return target
-    return target.astype(classes.dtype) if np.isin(target, classes).all() else target
+def _require_known(target: np.ndarray, classes: np.ndarray) -> None:
+    if not {str(label) for label in classes} & {str(value) for value in target}:
+        known = ", ".join(map(str, classes[:10]))
+        raise ValueError(f"y holds none of the model's classes ({known})")
 
 
 def _groups(target: np.ndarray, classes: np.ndarray | None) -> tuple[list[str], np.ndarray]:

@@ -62,6 +62,9 @@ def _records(body: bytes) -> list[dict[str, Any]]:
     rows = content.get("rows") if isinstance(content, dict) else None
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise RequestError("bad_rows", 'the body must be {"rows": [{"column": value, ...}, ...]}, with a row at least')
+    if len(content) > 1:
+        unknown = next(key for key in content if key != "rows")
+        raise RequestError("unknown_key", f"the body has {unknown!r} beside 'rows'; the model answers at its own price")
     return rows
 
 

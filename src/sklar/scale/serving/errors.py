@@ -20,6 +20,7 @@ class RequestError(ValueError):
         "unknown_content_type": 415,
         "unknown_content_encoding": 415,
         "bad_rows": 422,
+        "unknown_key": 422,
         "missing_column": 422,
         "repeated_column": 422,
         "bad_value": 422,
