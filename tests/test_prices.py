@@ -61,8 +61,11 @@ def test_features_at_follows_the_path_without_rows(selector):
     path = selector.path_
     middle = (path["mean_features"][0] + path["mean_features"][-1]) / 2
     assert min(path["penalty"]) < features_at(selector.fitted_, middle) < max(path["penalty"])
-    assert features_at(selector.fitted_, 100) == pytest.approx(path["penalty"][0], rel=1e-6)
-    assert features_at(selector.fitted_, 0) == pytest.approx(path["penalty"][-1], rel=1e-6)
+    with pytest.warns(UserWarning, match="no price of this model gives 100 features per row"):
+        assert features_at(selector.fitted_, 100) == pytest.approx(path["penalty"][0], rel=1e-6)
+    assert features_at(selector.fitted_, path["mean_features"][-1] - 0.4) == pytest.approx(
+        path["penalty"][-1], rel=1e-6
+    )
 
 
 def test_mistakes(selector, data):
@@ -80,3 +83,13 @@ def test_mistakes(selector, data):
         without.features_at(2)
     low, high = min(without.path_["penalty"]), max(without.path_["penalty"])
     assert 0.999 * low <= without.features_at(2, data[0]) <= 1.001 * high
+
+
+def test_a_number_of_features_that_no_price_gives_is_warned_about():
+    path = {"penalty": [0.01, 0.1], "mean_features": [6.0, 3.0]}
+    fitted = SimpleNamespace(priced=object(), path=path, penalty=0.01)
+    assert features_at(fitted, 3.4) < 0.1
+    with pytest.warns(UserWarning, match="no price of this model gives 1 features per row; the nearest gives 3"):
+        assert features_at(fitted, 1) == pytest.approx(0.1)
+    with pytest.warns(UserWarning, match="gives 9 features per row; the nearest gives 6"):
+        assert features_at(fitted, 9) == pytest.approx(0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -29,6 +30,7 @@ def features_at(fitted: FittedModel, n: float, X: Any = None) -> float:
     if X is None:
         # more features for less: smallest first, as interpolation wants it, and never falling
         sizes = np.maximum.accumulate(np.array(fitted.path["mean_features"])[::-1])
+        _warn_beyond(n, sizes[0], sizes[-1])
         return _within(fitted, np.interp(n, sizes, log_penalties[::-1]))
     rows = fitted.read(X)
 
@@ -38,6 +40,14 @@ def features_at(fitted: FittedModel, n: float, X: Any = None) -> float:
     found = _within(fitted, _crossing(size, float(log_penalties[0]), float(log_penalties[-1]), n))
     is_nearer = abs(size(float(np.log(fitted.penalty))) - n) < abs(size(float(np.log(found))) - n)
     return float(fitted.penalty) if is_nearer else found
+
+
+def _warn_beyond(n: float, least: float, most: float) -> None:
+    """Say so where the nearest end of the path is far from n."""
+    if not least - 0.5 <= n <= most + 0.5:
+        end = least if n < least else most
+        said = f"no price of this model gives {n:g} features per row; the nearest gives {end:.2g}"
+        warnings.warn(said, stacklevel=3)
 
 
 def _within(fitted: FittedModel, log_penalty: float) -> float:

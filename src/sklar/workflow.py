@@ -70,7 +70,9 @@ def fit_file(
         echo(f"target {said} looks like {task} (say --task to decide)")
     if task == "regression" and event is None and not np.issubdtype(learned.y.dtype, np.number):
         raise TableError(f"{data}: the target {said} is text, which --task regression cannot use")
-    estimator = _estimator_class(task, ranker="k" in params)(**params).fit(**learned.words, checkpoint=checkpoint)
+    from sklar.estimators.choosing import estimator_for
+
+    estimator = estimator_for(task, params).fit(**learned.words, checkpoint=checkpoint)
     estimator.fitted_ = estimator.fitted_.read_from(targets, csv.missing if csv else (), learned.decimal)
     summary = fit_summary(estimator.fitted_, learned.shown(), learned.n_rows)
     for line in summary_lines(estimator.fitted_, summary):
@@ -252,13 +254,6 @@ def _penalty(fitted: FittedModel, penalty: float | None, n: float | None) -> flo
     if fitted.k is not None:
         raise ValueError("--features-at is for selectors; --k says how many features a ranker gives")
     return penalty_at(fitted, n)
-
-
-def _estimator_class(task: str, ranker: bool) -> Any:
-    import sklar
-
-    kind = "Ranker" if ranker else "Selector"
-    return getattr(sklar, f"Copula{kind}{'Classifier' if task == 'classification' else 'Regressor'}")
 
 
 def _require_file(out: str, what: str) -> None:

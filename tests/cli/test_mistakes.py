@@ -66,7 +66,7 @@ BAD_WORDS = {
     "--batch-size=1": "'batch_size' parameter",
     "--validation-fraction=1": "'validation_fraction' parameter",
     "--random-state=-1": "'random_state' parameter",
-    "--step-exponent=0.5": "step_exponent",  # a ranker's word without --k
+    "--step-exponent=0.5": "--step-exponent is for rankers; give --k too",
     "--ignore=zzz": "no column 'zzz'",
 }
 
@@ -80,7 +80,12 @@ def test_bad_words(folder, tmp_path, word):
 
 def test_a_penalty_for_a_ranker(folder, tmp_path):
     result = fit(folder / "good.csv", "y", tmp_path / "m.sklar", "--k", "2", "--penalty", "0.1")
-    assert_one_line_error(result, "penalty")
+    assert_one_line_error(result, "--penalty is for selectors; leave out --k")
+
+
+def test_a_class_weight_for_a_regression(folder, tmp_path):
+    result = fit(folder / "good.csv", "a", tmp_path / "m.sklar", "--task", "regression", "--class-weight", "balanced")
+    assert_one_line_error(result, "--class-weight is not for regression")
 
 
 def test_text_as_a_regression_target(folder, tmp_path):

@@ -175,14 +175,15 @@ def asked_at(folder):
 
 
 def test_so_many_features_as_are_asked_for(folder, tmp_path, asked_at):
-    penalty = sklar.load(asked_at).features_at(1)
+    wanted = round(np.mean(sklar.load(asked_at).path_["mean_features"]))
+    penalty = sklar.load(asked_at).features_at(wanted)
     for command, *words in (
         ("select", "--out", tmp_path / "a"),
         ("predict", "--out", tmp_path / "a"),
         ("explain", "--row", 3),
     ):
         answers = []
-        for word in (("--features-at", 1), ("--penalty", penalty)):
+        for word in (("--features-at", wanted), ("--penalty", penalty)):
             words = [f"{value}.csv" if value == tmp_path / "a" else value for value in words]
             result = run(command, asked_at, folder / "good.csv", *words, *word)
             assert result.exit_code == 0, result.output
