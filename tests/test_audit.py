@@ -213,3 +213,12 @@ def test_treeshap_on_spambase_passes(k):
     guess = np.full(int((~train).sum()), y[0])
     scores = selection_scores(x, outcome_of(y[~train], np.unique(y)), trees.select(X[~train], k), guess)
     assert not AuditReport(**scores, **NUMBERS | {"n_rows": len(x)}).leaks
+
+
+def test_copies_of_rows_are_audited_once():
+    """The audit's predictors must not judge rows whose copies they learned."""
+    X, value = toy_rows(200)
+    model = quick(sklar.CopulaSelectorRegressor).fit(X, value)
+    once, thrice = (model.audit(X.repeat(n, axis=0), value.repeat(n)) for n in (1, 3))
+    assert thrice.n_rows == 200
+    assert thrice.to_dict() == once.to_dict()

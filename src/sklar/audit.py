@@ -21,6 +21,7 @@ from sklar.selection_scores import UNION_SHARE, selection_scores
 from sklar.stability import jaccard, stand_ins
 from sklar.table.adapter import SparseTable, adapt
 from sklar.table.target_values import check_outcomes
+from sklar.table.weights import arranged
 
 # The networks may be ahead of EVAL-X by this much (points) before it counts: they saw the masks they are asked about.
 # With fewer rows than 10,000 EVAL-X, which learns from the audited rows, falls behind: measured on a model without a
@@ -169,7 +170,7 @@ def audit(
     Parameters
     ----------
     fitted : the model, an estimator's `fitted_`
-    X, y : rows and targets, best others than those of `fit`
+    X, y : rows and targets, best others than those of `fit`; where many are copies, each counts once
     n_refits : how many models to train anew on these rows (at most 5,000) to compare masks with; 0 saves the time
     random_state : seed of the audit's own predictors, noise and refits
     refit : fits a model to a table, a target and a seed; an estimator's `audit` gives its own `fit`
@@ -185,6 +186,9 @@ def audit(
     X = table.dense() if isinstance(table, SparseTable) else X  # noise leaves no value of a sparse table 0
     rows, y = fitted.read(X), np.asarray(y)
     _require_one_target(fitted, rows, y)
+    once = arranged(rows, y, None).order
+    if once is not None and len(once) < len(y):
+        X, rows, y = adapt(X).take(np.sort(once)), rows[np.sort(once)], y[np.sort(once)]
     schema, masks = fitted.schema, fitted.masks(rows)
     outcome = outcome_of(y, fitted.target.classes, counts=fitted.target.kind == "counts")
     scores = selection_scores(

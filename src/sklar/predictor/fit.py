@@ -55,7 +55,8 @@ def require_usable(predictor: Any, kind: str, weighted: bool) -> None:
     if classifies and not hasattr(predictor, "predict_proba"):
         raise ValueError(f"predictor must have predict_proba; {name} has not")
     if weighted and not has_fit_parameter(predictor, "sample_weight"):
-        raise ValueError(f"predictor must take sample_weight, as these rows have weights; {name} does not")
+        why = "as these rows have weights, or many are copies"
+        raise ValueError(f"predictor must take sample_weight, {why}; {name} does not")
     try:
         _try(predictor, classifies)
     except Exception as error:
