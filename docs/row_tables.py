@@ -23,6 +23,7 @@ from sklar.paper.experiments.results import published
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import acquisition_tables  # noqa: E402
+import copies  # noqa: E402
 import dependence  # noqa: E402
 import dependence_blocks  # noqa: E402
 import dependence_ranking  # noqa: E402
@@ -30,6 +31,7 @@ import dependence_tables  # noqa: E402
 import evidence  # noqa: E402
 import few_rows  # noqa: E402
 import fidelity  # noqa: E402
+import in_part  # noqa: E402
 import joint_ablation  # noqa: E402
 import one_fit  # noqa: E402
 import own_predictions  # noqa: E402
@@ -37,6 +39,7 @@ import persuasion  # noqa: E402
 import ranking_order  # noqa: E402
 import rival_tables  # noqa: E402
 import rivals  # noqa: E402
+import stand_ins  # noqa: E402
 import strengths  # noqa: E402
 import wide_tables  # noqa: E402
 
@@ -272,6 +275,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "dependence in blocks": lambda: dependence_blocks.table(rows_of("dependence-blocks")),
     "dependence on tables": lambda: dependence_tables.table(rows_of("dependence-tables")),
     "interchangeable on tables": lambda: dependence_tables.groups_table(rows_of("dependence-tables")),
+    "substitutes in part": lambda: in_part.table(rows_of("in-part")),
+    "stand-ins by trees": lambda: stand_ins.table(rows_of("stand-ins")),
+    "copies of rows": lambda: copies.table(rows_of("copies")),
     "order of rankings": lambda: ranking_order.table(rows_of("ranking-order")),
     "persuasion": lambda: persuasion.table(rows_of("persuasion")),
     "one fit": lambda: one_fit.table(rows_of("one-fit")),

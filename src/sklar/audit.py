@@ -188,7 +188,8 @@ def audit(
     _require_one_target(fitted, rows, y)
     once = arranged(rows, y, None).order
     if once is not None and len(once) < len(y):
-        X, rows, y = adapt(X).take(np.sort(once)), rows[np.sort(once)], y[np.sort(once)]
+        once = np.sort(once)
+        X, rows, y = adapt(X).take(once), rows[once], y[once]
     schema, masks = fitted.schema, fitted.masks(rows)
     outcome = outcome_of(y, fitted.target.classes, counts=fitted.target.kind == "counts")
     scores = selection_scores(

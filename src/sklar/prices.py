@@ -17,8 +17,9 @@ HALVINGS = 20  # of the interval of log-penalties
 def features_at(fitted: FittedModel, n: float, X: Any = None) -> float:
     """The penalty that gives about n features per row; the nearest end of the path where none does.
 
-    Counted on the rows of X, or else as the path says. On rows of X the penalty of fit, which the fit itself answers
-    and not the selector for other penalties, is the answer where it comes nearest to n.
+    Counted on the rows of X, or else as the path says, which warns where it has nothing near n. On rows of X the
+    penalty of fit, which the fit itself answers and not the selector for other penalties, is the answer where it comes
+    nearest to n.
     """
     if not isinstance(n, Real) or not n >= 0:
         raise ValueError(f"n must be a number of features from 0; got {n!r}")

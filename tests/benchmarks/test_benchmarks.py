@@ -225,3 +225,22 @@ def test_persuasion_by_votes(run_quick, tmp_path):
     output = run_quick("persuasion", "--out", str(tmp_path / "rows.jsonl"))
     assert "| 300 | 6 | 3 | 0.01 | " in output
     assert output.endswith("| 64.8 |\n")  # what three votes support: .6^3 + 3 .6^2 .4
+
+
+def test_copies_of_rows(run_quick, tmp_path):
+    output = run_quick("copies", "--out", str(tmp_path / "rows.jsonl"))
+    assert re.search(r"\| mixed \| bootstrap \| now \| \d+\.\d+ \| -?\d+\.\d \| -?\d+\.\d \|", output)
+    assert run_quick("copies", "--table", "--out", str(tmp_path / "rows.jsonl")) == output
+
+
+def test_substitutes_in_part(run_quick, tmp_path):
+    output = run_quick("in_part", "--seeds", "1", "--out", str(tmp_path / "rows.jsonl"))
+    assert [line.split(" | ")[0] for line in output.splitlines()[2:]] == ["| threshold", "| values", "| band"]
+
+
+def test_stand_ins_by_trees(run_quick, tmp_path):
+    """Of the size of a tumour there are many measures: either of two may go."""
+    output = run_quick("stand_ins", "--splits", "2", "--out", str(tmp_path / "rows.jsonl"))
+    scores = [float(cell.split(" ")[0]) for cell in output.splitlines()[-1].split(" | ")[3:]]
+    assert len(scores) == 4
+    assert min(scores) > 90

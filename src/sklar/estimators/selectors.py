@@ -29,7 +29,7 @@ class CopulaSelector(CopulaEstimator):
         Parameters
         ----------
         n : features per row, in the mean
-        X : rows to count on; None takes the counts of `path_`
+        X : rows to count on; None takes the counts of `path_`, and warns where none of them is near n
 
         Examples
         --------

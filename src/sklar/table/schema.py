@@ -113,7 +113,7 @@ class Schema:
             self._require_names(table)
         if self.labels == "text":
             checks.feature_names_in_ = np.array(self.names, dtype=object)
-        if columns is None and not self.encoding.has_text and not any(self.encoding.dates):
+        if columns is None and not self.encoding.has_text and not self.encoding.dates.any():
             given = {"dtype": "numeric", "accept_sparse": "csr", "ensure_all_finite": False}
             rows = _as_torch_can(validate_data(checks, table.native, reset=False, **given))
         else:

@@ -50,6 +50,39 @@ def test_one_of_two_copies_is_enough_where_it_costs_nothing():
     assert masks_of(selector, predictors, penalty)[0, 0, 0].tolist() == [1.0, 1.0, 1.0, 0.0]
 
 
+@pytest.mark.parametrize(("without", "enough"), [("half as sure", True), ("less right", False)])
+def test_a_copy_is_given_up_where_one_alone_is_as_right_and_not_as_sure(without, enough):
+    """Shown one of two, predictors say half of what they say with both, or are wrong about a tenth of the rows more.
+
+    The raw loss rises by about as much in both cases, and by more than the limit.
+    """
+    selector, predictors = small_parts(CORRELATED, problems=1)
+    with_loadings(selector, [(0, 1)])
+    with_scores(selector, 2.0, 1.0, 1.0, -1.0)
+    y = (torch.arange(predictors.folds.y.numel()) % 2).view_as(predictors.folds.y)
+    predictors.folds = replace(predictors.folds, y=y)
+    target = predictors.folds.training[1].flatten(1)
+    number = torch.arange(target.shape[1])
+    sign = (2.0 * target - 1) * torch.where(number // 2 % 10 == 0, -1, 1)  # right about nine of ten
+    other = sign * torch.where(number // 2 % 10 == 1, -1, 1)  # about eight
+
+    def outputs(mask, rows=None):
+        alone = mask[..., 1].flatten(1) == 0
+        said = torch.where(alone, sign if without == "half as sure" else other, sign)
+        said = said * torch.where(alone & (without == "half as sure"), 1.1, 2.2)
+        return torch.stack([-said / 2, said / 2], dim=-1)
+
+    predictors.out_of_fold_outputs = outputs
+    predictors.out_of_fold_losses = lambda mask, rows=None: predictors.task.row_loss(outputs(mask), target)
+    both = torch.ones(*predictors.folds.training[0].shape[:3], 4)
+    alone = both.clone()
+    alone[..., 1] = 0
+    raw = (predictors.out_of_fold_losses(alone) - predictors.out_of_fold_losses(both)).mean()
+    assert raw > 0.05
+    shown = masks_of(selector, predictors, torch.full((1,), -5.0))[0, 0, 0]
+    assert shown.tolist() == ([1.0, 0.0, 1.0, 0.0] if enough else [1.0, 1.0, 1.0, 0.0])
+
+
 def test_a_loss_below_the_price_is_no_loss():
     selector, predictors = small_parts(CORRELATED, problems=1)
     with_loadings(selector, [(0, 1)])
